@@ -1,7 +1,7 @@
-"""The two types every engine works on: a dominating pair, and the smooth part of one.
+"""The two types that every engine works on: a dominating pair, and the part of such a pair with densities.
 
-Symbols: ``x`` the outcome (a scalar), ``L = log dP/dQ`` the privacy loss, under P. ``p_inf = P(L = +inf)``.
-All arrays are one-dimensional float64; all masses are natural logarithms.
+Symbols: ``x`` is the outcome (a scalar), ``L = log dP/dQ`` the privacy loss, whose law is that under P, and ``p_inf =
+P(L = +inf)``. All arrays are one-dimensional float64. Names that begin with ``log_`` hold natural logarithms.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Atoms:
         loss: shape (n,), the loss of each atom; ``-inf`` where P has no mass, ``+inf`` where Q has none.
         log_p: shape (n,), log of the mass under P.
         log_q: shape (n,), log of the mass under Q.
-        units: further error of each loss, beyond a few roundings, in roundings of ``|loss|``.
-        slip: shape (n,), or one number for all: additional absolute error of each loss.
-        log_slip: shape (n,), or one number for all: additional error of each log-mass, beyond a few roundings of
-            ``1 + |log-mass|``.
+        units: bound on the error of each loss beyond a few roundings, in roundings of ``|loss|``.
+        slip: shape (n,), or one number for all atoms: bound on a further absolute error of each loss.
+        log_slip: shape (n,), or one number for all atoms: bound on the absolute error of each log-mass beyond a few
+            roundings of ``1 + |log-mass|``.
     """
 
     loss: Array
@@ -51,7 +51,7 @@ class Atoms:
 
     @staticmethod
     def none() -> Atoms:
-        """Return the atoms of a law that has none."""
+        """Return the atoms of a law without atoms: empty arrays."""
         return NO_ATOMS
 
     def finite(self) -> Atoms:
@@ -60,7 +60,7 @@ class Atoms:
         return self if which.all() else self.kept(which)
 
     def kept(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Atoms:
-        """Return a selection of the atoms, with their errors."""
+        """Return the atoms that a mask or an index array selects, with their errors."""
         slip = self.slip if isinstance(self.slip, float) else self.slip[which]
         log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]
         return Atoms(self.loss[which], self.log_p[which], self.log_q[which], self.units, slip, log_slip)
@@ -71,7 +71,10 @@ class Atoms:
         return self if which.all() else self.kept(which)
 
     def beside(self, only_p: float, only_q: float) -> Atoms:
-        """Return these atoms, which declare no errors, beside masses that one law has alone; 0 adds none."""
+        """Return these atoms, an atom of P-mass ``only_p`` at loss +inf, and one of Q-mass ``only_q`` at -inf.
+
+        A mass of 0 adds no atom. These atoms must declare no errors, as the result declares none.
+        """
         low, high = [math.log(only_q)] if only_q else [], [math.log(only_p)] if only_p else []
         none = -math.inf
         return Atoms(
@@ -81,7 +84,7 @@ class Atoms:
         )
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t) of the finite losses: each loss and mass is taken at its upper end."""
+        """Upper bound on K(t) of the finite losses, with each loss and each mass raised by its declared error."""
         return moment.atoms(self.loss + self.slip, self.log_p + self.log_slip, t, self.units)
 
 
@@ -90,7 +93,7 @@ NO_ATOMS = Atoms(np.empty(0), np.empty(0), np.empty(0))
 
 
 class Masses(NamedTuple):
-    """Masses of a smooth part on either side of each x, under either law.
+    """Masses that each law has below and above each outcome x, in the part of a pair with densities.
 
     Attributes:
         p_below: shape (n,), P-mass below x.
@@ -106,13 +109,14 @@ class Masses(NamedTuple):
 
 
 class SmoothPart(Protocol):
-    """The part of a pair with densities p, q over an interval of x on which the loss strictly increases.
+    """The part of a pair (P, Q) with densities p and q on an interval of outcomes x; the loss strictly increases in x.
 
-    Both densities continue to entire functions of x with ``|p(x + iy)| <= p(x) exp(growth * |y| + y^2 / 2)``, likewise
-    q: this bounds the error of Gauss-Legendre quadrature on a panel (see ``engines/grid/cells.py``).
+    Both densities extend to entire functions of complex x. They satisfy ``|p(x + iy)| <= p(x) exp(growth * |y| + y^2 /
+    2)`` and likewise for q, which bounds the error of Gauss-Legendre quadrature on a panel (see
+    ``engines/grid/cells.py``).
 
-    A part that is made of two halves may have a ``kink``: the outcome, of loss 0, at which they meet. Each half
-    continues as above, and no quadrature panel spans the kink (:func:`kink_of`).
+    Some parts consist of two halves that meet at an outcome of loss 0, the ``kink`` (:func:`kink_of`). Then each half
+    satisfies the conditions above, and no quadrature panel spans the kink.
     """
 
     def log_p(self, x: Array) -> Array:
@@ -120,46 +124,52 @@ class SmoothPart(Protocol):
         ...
 
     def loss(self, x: Array) -> Array:
-        """Privacy loss, increasing in x."""
+        """The privacy loss at each x, increasing in x."""
         ...
 
     def log_contrast(self, x: Array) -> Array:
-        """Log of a bound on ``|p - q|`` that extends to the complex plane with the growth of the densities."""
+        """The log of a bound b on ``|p - q|`` at each x that grows in the complex plane no faster than the densities.
+
+        That is ``|p(x + iy) - q(x + iy)| <= b(x) exp(growth * |y| + y^2 / 2)``.
+        """
         ...
 
     def masses(self, x: Array) -> Masses:
-        """Masses of both laws on either side of each x, with a relative error of a few roundings; x may be infinite."""
+        """The masses of both laws below and above each x, with a relative error of a few roundings.
+
+        Any x may be infinite.
+        """
         ...
 
     def outcome(self, loss: Array) -> Array:
-        """Return the x at which the loss takes each value, or the end of the support where there is none."""
+        """Return the x of each given loss; for a loss outside the range of losses, the nearer end of the support."""
         ...
 
     def loss_error(self, x: Array) -> Array:
-        """Bound on the rounding error of :meth:`loss`, in units of the unit round-off (absolute)."""
+        """Bound on the absolute rounding error of :meth:`loss` at each x, as a multiple of the unit round-off."""
         ...
 
     def log_p_error(self, x: Array) -> Array:
-        """Bound on the rounding error of :meth:`log_p`, in units of the unit round-off (absolute)."""
+        """Bound on the absolute rounding error of :meth:`log_p` at each x, as a multiple of the unit round-off."""
         ...
 
     def growth(self, x: Array) -> Array:
-        """The growth constant of the densities around x (see the class)."""
+        """The constant ``growth`` in the bound on the densities at complex outcomes (see the class), around each x."""
         ...
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return an interval of x with P-mass at most ``exp(log_mass)`` on either side of it."""
+        """Return an interval of x such that P has mass at most ``exp(log_mass)`` below it, and as little above it."""
         ...
 
 
 def kink_of(smooth: SmoothPart | None) -> float | None:
-    """Return the outcome of loss 0 at which the two halves of a smooth part meet; ``None`` if it has no halves."""
+    """Return the outcome at which the two halves of a smooth part meet, if it consists of two halves; else ``None``."""
     kink: float | None = getattr(smooth, "kink", None)
     return kink
 
 
 def terms_of(smooth: SmoothPart) -> int:
-    """Return the number of normal densities in each density of a smooth part; its cost is proportional to that."""
+    """Return the number of normal densities in the mixture that a smooth part is built from, a measure of its cost."""
     while (base := getattr(smooth, "base", None)) is not None:
         smooth = base
     terms: int = getattr(smooth, "terms", 1)
@@ -176,19 +186,21 @@ def transform_of_atoms(atoms: Atoms) -> AtomTransform:
 
 
 def rounding_of(loss: float, units: float = 0.0) -> float:
-    """Bound on the rounding error of a loss computed in a few operations, plus ``units`` more roundings of it."""
+    """Bound on the error of a loss: a few roundings from its computation, and ``units`` further ones of the loss."""
     return (16 + units) * UNIT_ROUNDOFF * abs(loss)
 
 
 class RenyiCurve(ABC):
-    """Interface of a round in one direction for a Renyi bound; some rounds have no dominating pair.
+    """Interface of one round in one direction, as a Renyi bound needs it: log-moments of the privacy loss.
 
-    Curves are immutable values: equal ones are interchangeable, and a composition merges them.
+    Rounds without a known dominating pair implement only this interface. Curves are immutable, and a composition merges
+    equal curves.
 
     Attributes:
-        seconds: time that the moments of one such round may take; 0 if negligible.
-        patience: additional units of work that an engine may spend on a question about it.
-        factors: curves, with counts, whose sum a composition uses in place of this one; none for most curves.
+        seconds: time that all log-moments of one such round may take in one search for the best order; 0 if negligible.
+        patience: additional units of work that may be spent on computing a bound for this round.
+        factors: (curve, count) tuples that a composition uses in place of this curve, which is their sum; empty for
+            most curves.
     """
 
     seconds: ClassVar[float] = 0.0
@@ -198,7 +210,10 @@ class RenyiCurve(ABC):
     @property
     @abstractmethod
     def loss_range(self) -> tuple[float, float]:
-        """Infimum and supremum of the finite losses under P, or bounds on them; infinite where unbounded."""
+        """Infimum and supremum of the finite losses under P, or a lower and an upper bound on them.
+
+        Either may be infinite.
+        """
 
     @property
     def infinite_mass(self) -> float:
@@ -207,9 +222,9 @@ class RenyiCurve(ABC):
 
     @property
     def variation(self) -> float:
-        """Upper bound on the total variation distance of both laws, the delta at epsilon 0; 1 if none is known.
+        """Upper bound on the total variation distance of P and Q, which is the delta at epsilon 0; 1 if none is known.
 
-        Where no loss is infinite it is ``E_P (1 - e^-L)_+``, at most the largest loss.
+        If no loss is infinite, the distance is ``E_P (1 - e^-L)_+``, which is at most the largest loss.
         """
         high = self.loss_range[1]
         if not high < 1 or self.infinite_mass:
@@ -218,38 +233,42 @@ class RenyiCurve(ABC):
 
     @property
     def stands_in(self) -> bool:
-        """True if masses of up to twice the least double, under either law, only stand in for outcomes in the tail.
+        """True if an atom of at most twice the least double replaces outcomes cut off in the tail, under either law.
 
-        A stand-in mass exceeds that of the outcomes it replaces, so it must not count for lower bounds. At infinite
-        loss this needs no correction, as the lower end of that mass is 0 anyway. Where a mixture of both laws makes the
-        loss finite, the stand-in mass is subtracted from lower ends (``RenyiComposition.standing_mass``).
+        Such an atom has more mass than the outcomes that it replaces, so lower bounds on delta must not count it. An
+        atom at infinite loss needs no correction, as the lower bound on so small a mass is 0 anyway. A mixture of both
+        laws, as in Poisson sampling, makes the loss of the atom finite; then its mass is subtracted from lower bounds
+        on delta (``RenyiComposition.standing_mass``).
         """
         return False
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The exact largest finite loss, if the parameters, taken as the decimals they print as, determine it."""
+        """The largest finite loss as an exact fraction; ``None`` if the parameters do not determine one.
+
+        Each parameter is taken as the decimal that it prints as.
+        """
         return None
 
     @property
     def supremum_error(self) -> float:
-        """Bound on the rounding of the upper end of :attr:`loss_range`."""
+        """Bound on the rounding error of the upper end of :attr:`loss_range`."""
         return rounding_of(self.loss_range[1])
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function of the finite losses, where it is known."""
+        """The characteristic function of the finite losses; ``None`` if it is not known."""
         return None
 
     @abstractmethod
     def log_moment(self, t: float) -> float:
-        """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]``, t > 0; see ``pairs/moment.py``."""
+        """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]`` for t > 0; see ``pairs/moment.py``."""
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
-        """Return an equivalent composition of curves of this family, given as (curve, count).
+        """Return (curve, count) tuples with the same composition as the given ones, and fewer of them if possible.
 
-        Families closed under composition fold many rounds into one; the others are returned as they are.
+        A class that is closed under composition returns a single curve; any other class returns ``rounds`` unchanged.
         """
         return rounds
 
@@ -258,7 +277,7 @@ class DominatingPair(RenyiCurve):
     """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``.
 
     Attributes:
-        failure: description, for readers, of what happens at infinite loss.
+        failure: phrase that tells readers of an answer what happens at infinite loss.
     """
 
     failure: ClassVar[str] = "an outcome rules out one of the two datasets"
@@ -278,7 +297,7 @@ class DominatingPair(RenyiCurve):
         """``P(L = +inf)``; at least :data:`TINY` where it is positive, so that it never rounds to 0.
 
         Every mass is known only to within the smallest double. For a mass below that double,
-        ``RenyiComposition.infinite_mass_ends`` therefore returns the lower end 0 and an upper end above the truth.
+        ``RenyiComposition.infinite_mass_ends`` therefore has the lower end 0 and an upper end above the true mass.
         """
         atoms = self.atoms
         if not atoms.loss.size:
@@ -288,20 +307,25 @@ class DominatingPair(RenyiCurve):
 
     @property
     def spacing(self) -> Fraction | float | None:
-        """Lattice spacing of a pair of atoms: all distances between finite losses are whole multiples of it.
+        """Lattice spacing of a pair that has only atoms: all differences of finite losses are whole multiples of it.
 
-        A fraction is exact; a double is off by its rounding. ``None`` if no such spacing is known.
+        A ``Fraction`` is exact; a ``float`` may be off by a rounding. ``None`` if no such spacing is known.
         """
         return None
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function of the finite losses, if known; by default known for pairs of atoms only."""
+        """The characteristic function of the finite losses; ``None`` if it is not known.
+
+        This default is known for pairs that have only atoms.
+        """
         return None if self.smooth is not None else transform_of_atoms(self.atoms)
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The least and the largest finite loss of a pair that has only atoms, 0 if there is none; others define it.
+        """The least and the largest finite loss under P; ``(0, 0)`` if there is none.
+
+        This default serves pairs that have only atoms; pairs with densities must override it.
 
         Raises:
             NotImplementedError: the pair has densities.
@@ -315,7 +339,10 @@ class DominatingPair(RenyiCurve):
         return self.atoms
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t) of a pair that has only atoms, of total mass 1 under either law; other pairs define it.
+        """Upper bound on K(t), from the atoms.
+
+        This default serves pairs that have only atoms, of total mass 1 under either law; pairs with densities must
+        override it.
 
         Raises:
             NotImplementedError: the pair has densities.
@@ -326,21 +353,30 @@ class DominatingPair(RenyiCurve):
         return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
-        """Return the transform after Poisson sampling, for the direction that adds or removes the record, if known."""
+        """Return the characteristic function of the losses after Poisson sampling at ``rate``; ``None`` if unknown.
+
+        The direction is that of adding a record if ``add`` is True, and that of removing a record otherwise.
+        """
         return None
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array] | None:
-        """Return losses and log-masses that approximate a law without atoms or computable densities, for a search."""
+        """Return losses and log-masses that approximate the law of the loss where its densities are not available.
+
+        Engines use the approximation only to search for an evaluation point. ``None`` where it is not needed.
+        """
         return None
 
     @property
     def limit_variance(self) -> float | None:
-        """Contribution of a round to mu^2 in the central limit theorem, if known in closed form."""
+        """Contribution of one round to ``mu^2`` in the central limit theorem; ``None`` if not known in closed form."""
         return None
 
     @property
     def rho(self) -> float:
-        """A rho of zero-concentrated privacy, ``K(t) <= t (1 + t) rho`` for t > 0; see ``pairs/concentrated.py``."""
+        """A rho of zero-concentrated privacy: ``K(t) <= t (1 + t) rho`` for all t > 0.
+
+        See ``pairs/concentrated.py``.
+        """
         low, high = self.loss_range
         if high == math.inf:
             return math.inf
@@ -356,7 +392,10 @@ class DominatingPair(RenyiCurve):
 
     @property
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
-        """Pairs, with counts, that engines know better and whose product dominates this one; by default itself."""
+        """(pair, count) tuples whose product dominates this pair; by default the pair itself.
+
+        Engines try them where this pair gives no sharp upper bound.
+        """
         return ((self, 1),)
 
     @property
@@ -366,7 +405,10 @@ class DominatingPair(RenyiCurve):
 
     @property
     def sampled_from(self) -> tuple[float, float] | None:
-        """``(rate, rho)`` of a Poisson-sampled pair: the sampling rate and the rho of an unsampled round."""
+        """``(rate, rho)`` of a Poisson-sampled pair: the sampling rate, and the rho of the round without sampling.
+
+        ``None`` if the pair is not Poisson-sampled.
+        """
         return None
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
@@ -375,9 +417,10 @@ class DominatingPair(RenyiCurve):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
-        """Function that lists ``E_Q (dP/dQ)^i``, i = 0, ..., most, in the decimal context; ``None`` if unknown.
+        """A function of n that lists ``E_Q (dP/dQ)^i`` for i = 0, ..., n; ``None`` if these moments are not known.
 
-        All are moments of one pair that dominates this one: its parameter is a few units in the last place larger.
-        Each has an error of at most ``2 (i + 1)^2`` units in the last place, plus that from rounding the exponent.
+        All are moments of one pair that dominates this one: its parameter is larger by a few units in the last place.
+        Each is computed in the current decimal context, with an error of at most ``2 (i + 1)^2`` units in the last
+        place plus the error that rounding the exponent causes.
         """
         return None

@@ -1,8 +1,9 @@
 """The pair of a black box: the worst case of an (epsilon, delta) guarantee.
 
-Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4 and its proof: any mechanism that satisfies (epsilon, delta)
-is dominated by the pair with P-masses delta at +inf, (1 - delta) e^eps/(1 + e^eps) at +eps, (1 - delta)/(1 + e^eps)
-at -eps, Q its mirror image. With delta = 0 it is binary randomised response.
+Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4 and its proof: any mechanism that satisfies (epsilon, delta) is
+dominated by the following pair. P has the masses delta at loss +inf, (1 - delta) e^eps/(1 + e^eps) at +eps, and (1 -
+delta)/(1 + e^eps) at -eps. Q has the same masses at the negated losses. With delta = 0 the pair is that of binary
+randomised response.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from hockeystick.values.exact import decimal
 
 @dataclass(frozen=True, slots=True)
 class BlackBoxPair(DominatingPair):
-    """The worst pair among all that satisfy (epsilon, delta); epsilon >= 0, 0 <= delta < 1."""
+    """The pair that dominates every mechanism with an (epsilon, delta) guarantee; epsilon >= 0, 0 <= delta < 1."""
 
     epsilon: float
     delta: float = 0.0
@@ -33,7 +34,7 @@ class BlackBoxPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Losses -inf, -epsilon, epsilon, +inf; the outer two only where delta > 0."""
+        """Atoms at the losses -epsilon and epsilon, and at -inf and +inf if delta > 0."""
         log_high = math.log1p(-self.delta) - math.log1p(math.exp(-self.epsilon))
         log_low = log_high - self.epsilon
         log_p = np.array([log_low, log_high])
@@ -46,12 +47,12 @@ class BlackBoxPair(DominatingPair):
 
     @property
     def exact_supremum(self) -> Fraction:
-        """The parameter epsilon as the decimal that it is written as."""
+        """Epsilon as an exact fraction, equal to the decimal that it is written as."""
         return decimal(self.epsilon)
 
     @property
     def rho(self) -> float:
-        """``epsilon tanh(epsilon / 2)``, of the finite losses."""
+        """``epsilon tanh(epsilon / 2)``, a rho for the moments of the finite losses."""
         return concentrated.mutual(self.epsilon)
 
     def log_moment(self, t: float) -> float:
@@ -60,7 +61,7 @@ class BlackBoxPair(DominatingPair):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
-        """The moments ``(e^(i eps) + e^((1 - i) eps)) / (1 + e^eps)``; ``None`` if some mass has infinite loss."""
+        """The moments ``(e^(i eps) + e^((1 - i) eps)) / (1 + e^eps)``; ``None`` if delta > 0."""
         return None if self.delta > 0 else self._ratio_moments
 
     def _ratio_moments(self, most: int) -> list[Decimal]:

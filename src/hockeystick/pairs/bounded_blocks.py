@@ -1,37 +1,44 @@
 """Adaptive composition of rounds of bounded range: one pair that dominates several rounds together.
 
-The largest curve of one such round (``bounded_range.py``) takes a different worst round for each a; composed with
-itself, it lets every round be the worst for each a separately. A sharper bound holds for several rounds together (Dong,
-Durfee, Rogers 2020 [DDR20], on adaptive composition): let ``D_k(a)`` be the largest hockey-stick divergence at a of any
-k of them, each chosen in view of earlier outcomes, and ``D_0(a) = (1 - a)_+``. Then, with the laws G_t of two losses,
+A round has *bounded range* epsilon if its losses lie in an interval of that length. The largest privacy curve of one
+such round (``bounded_range.py``) is attained by a different round at each argument a, so its composition with itself is
+not sharp. A sharper bound holds for several rounds together (Dong, Durfee, Rogers 2020 [DDR20], on adaptive
+composition). Let ``D_k(a)`` be the largest hockey-stick divergence at a of any k rounds, each chosen in view of earlier
+outcomes, and let ``D_0(a) = (1 - a)_+``. Let G_t be the pair with the losses t and ``t - epsilon``, and x_t its P-mass
+at t. Then
 
     D_(k+1)(a) <= max_(0 <= t <= epsilon)  x_t D_k(a e^-t) + (1 - x_t) D_k(a e^(epsilon - t)) .
 
-*Proof*. Let R be the likelihood ratio of the first round under Q; given its outcome the rest has the divergence ``R H(a
-/ R)`` with ``H <= D_k``. D_k is convex, as a maximum of convex functions, so that ``R D_k(a / R)`` is convex in R; R
-lies in ``[e^(t - epsilon), e^t]`` for some t, with mean 1, so that its mean is the largest for the law of the two ends.
+*Proof*. Let R be the likelihood ratio of the first round under Q. Given the outcome of the first round, the other
+rounds contribute ``R H(a / R)`` with ``H <= D_k``. D_k is convex, as a maximum of convex functions, so that ``R D_k(a /
+R)`` is convex in R. R lies in ``[e^(t - epsilon), e^t]`` for some t and has mean 1. Hence the mean of ``R D_k(a / R)``
+is the largest if R takes only the values ``e^(t - epsilon)`` and ``e^t``.
 
 **With other rounds in between.** The pair of the curve D_k, composed with pairs that dominate other rounds, dominates
-all of them in any order. By induction from the last round: let the rest be dominated by ``E_G D_j(a e^-G)``, G the loss
-of the others in it. A round of bounded range before it makes of this ``max_t E_L E_G D_j(a e^(-G - L)) <= E_G max_t E_L
-...``, which is ``E_G D_(j+1)(a e^-G)``; any other round adds its loss to G.
+the composition of all these rounds in any order. The proof is by induction from the last round. Suppose that the last
+rounds are dominated by the curve ``E_G D_j(a e^-G)``, where j of them are of bounded range and G is the loss of the
+others. If the round before them is of bounded range, with the loss L of some G_t, the curve becomes at most ``max_t E_L
+E_G D_j(a e^(-G - L)) <= E_G max_t E_L D_j(a e^(-G - L))``, which is ``E_G D_(j+1)(a e^-G)``. If it is any other round,
+its loss is added to G.
 
-**On a grid.** ``a_j = e^(j h)`` with ``h = epsilon / N``. Suppose numbers at least D_k at all a_j; D_k is at most the
-function D' that is linear between them, convexity of D_k alone being used. With ``s = e^t``, ``r = e^-epsilon``, and t
-between c h and (c + 1) h, both arguments at ``a = a_i`` lie between two neighbours: ``a / s`` in the piece from ``i -
-c - 1``, ``a / (s r)`` N pieces further. There D' is ``u_2 + v_2 b`` and ``u_1 + v_1 b``, and the right side is
+**On a grid.** ``a_j = e^(j h)`` with ``h = epsilon / N``. Let numbers be given that are at least D_k at all a_j, and
+let D' be the function that is linear between them. D_k is convex, so that it is at most D'. With ``s = e^t``, ``r =
+e^-epsilon``, and t between c h and (c + 1) h, both arguments at ``a = a_i`` lie between neighbouring grid points: ``a /
+s`` in the piece that begins at index ``i - c - 1``, ``a / (s r)`` in the piece N indices further. In these pieces D' is
+``u_2 + v_2 b`` and ``u_1 + v_1 b`` at an argument b, and the right side of the recursion is
 
     [ r (u_1 - u_2) s  +  u_2 - r u_1 + a (v_1 - r v_2)  +  a (v_2 - v_1) / s ] / (1 - r) = A s + B + C / s .
 
-Where A and C are not positive its largest value is ``B - 2 sqrt(A C)``, at ``s = sqrt(C / A)``, or that at the end of
-the range of s which is nearer; else ``A s`` and ``C / s`` are bounded apart. So the maximum over t is exact, and what
-the grid adds is of order ``h^2``. In the other order of P and Q the range of a round is the same, so that
-``D_k(1/a) = 1 - (1 - D_k(a)) / a``: only a >= 1 is computed. Beyond ``k epsilon`` D_k is 0.
+Where neither A nor C is positive, its largest value is ``B - 2 sqrt(A C)``, at ``s = sqrt(C / A)``; if this s is
+outside the range of s, the largest value is that at the nearer end of the range. Otherwise ``A s`` and ``C / s`` are
+bounded separately. So the maximum over t is exact, and the grid over a adds an error of order ``h^2``. With P and Q
+exchanged a round has the same range, so that ``D_k(1/a) = 1 - (1 - D_k(a)) / a``: only a >= 1 is computed. D_k is 0 for
+``a >= e^(k epsilon)``.
 
-**Rounding.** D' enters as it is. ``v = (D'(a_(m+1)) - D'(a_m)) / (a_m expm1(h))`` and ``u = D'(a_m) + |v| a_m`` are
-computed by a few operations without cancellation; a power ``e^(j h)`` errs by :data:`POWER` relatively at most, as
-``|j h| <= LARGEST``. So A, B and C are off by at most a few of these times the sizes of their terms, which is added
-(:data:`SLIP`).
+**Rounding.** No error of the values of D' has to be considered, as D' may be any upper bound. ``v = (D'(a_(m+1)) -
+D'(a_m)) / (a_m expm1(h))`` and ``u = D'(a_m) + |v| a_m`` are computed by a few operations without cancellation. A power
+``e^(j h)`` has a relative error of at most :data:`POWER`, as ``|j h| <= LARGEST``. So the errors of A, B and C are at
+most a few times :data:`POWER`, relative to the sizes of their terms. A bound on them is added (:data:`SLIP`).
 """
 
 from __future__ import annotations
@@ -69,7 +76,10 @@ KEPT = 256
 
 
 def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
-    """Return pairs that dominate ``rounds`` rounds of range epsilon, with counts; empty where blocks do not help.
+    """Return (pair, count) tuples whose product dominates ``rounds`` rounds of bounded range epsilon.
+
+    The list is empty where no block of two or more rounds can be formed, or where its roundings would outweigh its
+    gain.
 
     Args:
         epsilon: length of the range, greater than 0.
@@ -85,7 +95,7 @@ def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
 
 @lru_cache(KEPT)
 def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
-    """Return the pair of the curve D_k, or of a curve slightly above it.
+    """Return a pair whose privacy curve is an upper bound on D_k, or lies slightly above that bound (see the module).
 
     Args:
         epsilon: length of the range of every round.
@@ -97,7 +107,9 @@ def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
 
 
 def curve(epsilon: float, rounds: int) -> Array:
-    """Upper bounds on ``D_k(e^(j epsilon / STEPS))`` for j from 0 to ``k STEPS``, k the number of rounds.
+    """Upper bounds on ``D_k(e^(j epsilon / STEPS))`` for j from 0 to ``k STEPS``, where k is ``rounds``.
+
+    D_k is the largest hockey-stick divergence of k rounds of bounded range epsilon.
 
     >>> round(float(curve(0.5, 10)[160]), 5)  # at epsilon 2.5
     0.00056
@@ -110,7 +122,10 @@ def curve(epsilon: float, rounds: int) -> Array:
 
 
 def _one_more(values: Array, h: float, n: int, at: npt.NDArray[np.intp]) -> Array:
-    """Return bounds on D_(k+1) at the grid indices ``at``, from the bounds on D_k at ``0, ..., k n``."""
+    """Return bounds on D_(k+1) at the grid indices ``at``, from bounds ``values`` on D_k at the indices 0 to ``k n``.
+
+    D_k is the largest hockey-stick divergence of k rounds; index j stands for the argument ``e^(j h)``.
+    """
     first, last = -n - 1, at[-1] + n + 1  # range of grid indices that are needed
     j = np.arange(first, last + 1)
     d = np.zeros(len(j))

@@ -4,30 +4,33 @@ A mechanism has *bounded range* epsilon if for neighbouring datasets all losses 
 which may differ from one pair of datasets to another (Durfee, Rogers 2019 [DR19]; Dong, Durfee, Rogers 2020 [DDR20]).
 As ``E_P e^-L = 1``, ``0 <= t <= epsilon``.
 
-**Two losses** (generalised randomised response in these papers). G_t has the losses t and ``t - epsilon``, of masses
-``x = (e^epsilon - e^t) / (e^epsilon - 1)`` and ``1 - x`` under P. With P and Q exchanged it is ``G_(epsilon - t)``.
-Among all laws of the likelihood ratio R under Q with values in ``[e^(t - epsilon), e^t]`` and mean 1 it is the largest
-in convex order, that of the two ends, so that it has the largest ``E_Q f(R)`` for every convex f.
+**Two losses** (generalised randomised response in these papers). The pair G_t has the losses t and ``t - epsilon``,
+with the P-masses ``x = (e^epsilon - e^t) / (e^epsilon - 1)`` and ``1 - x``. With P and Q exchanged it is ``G_(epsilon -
+t)``. Let R be the likelihood ratio under Q. Among all laws of R with values in ``[e^(t - epsilon), e^t]`` and mean 1,
+the law under G_t is the largest in convex order, as it has mass only at the two ends: it has the largest ``E_Q f(R)``
+for every convex f.
 
-**One round.** So the largest curve is ``H(a) = max_t x (1 - a e^-t)_+``. With ``E = e^epsilon`` and ``s = e^t`` this is
-``(E - s) (1 - a / s) / (E - 1)``, largest at ``s = sqrt(a E)``, which is in [1, E] for ``1/E <= a <= E``:
+**One round.** So the largest privacy curve of a round is ``H(a) = max_t x (1 - a e^-t)_+``. With ``E = e^epsilon`` and
+``s = e^t`` this is ``(E - s) (1 - a / s) / (E - 1)``, largest at ``s = sqrt(a E)``, which is in [1, E] for ``1/E <= a
+<= E``:
 
     H(a) = (sqrt(E) - sqrt(a))^2 / (E - 1),     1 - a below 1/E,     0 above E .
 
-It is convex, and the curve of the pair with the density ``a H''(a)`` of the loss ``l = log a`` under Q, ``sqrt(E) / (2
-(E - 1)) e^(-l/2)`` on ``[-epsilon, epsilon]``, and ``e^l`` times that under P, with no atoms
-(``WindowPair.bounded_range``). It dominates every round of bounded range, but is not itself one, as its losses span
-``2 epsilon``.
+H is convex, so that it is the curve of a pair. The density of the loss ``l = log a`` of this pair under Q is ``a H''(a)
+= sqrt(E) / (2 (E - 1)) e^(-l/2)`` on ``[-epsilon, epsilon]``, and under P it is ``e^l`` times as large; there are no
+atoms (``WindowPair.bounded_range``). The pair dominates every round of bounded range, but is not itself of bounded
+range epsilon, as its losses span ``2 epsilon``.
 
 **Moments.** ``R^(1 + s)`` is convex, so that ``K(s) <= max_t log(x e^(st) + (1 - x) e^(s (t - epsilon)))``. With ``A =
-E - E^-s`` and ``B = 1 - E^-s`` what is in the logarithm is ``e^(st) (A - e^t B) / (E - 1)``, largest at ``e^t = s A /
-((s + 1) B)``:
+E - E^-s`` and ``B = 1 - E^-s`` the argument of the logarithm is ``e^(st) (A - e^t B) / (E - 1)``, which is largest at
+``e^t = s A / ((s + 1) B)``:
 
     K(s) = s log(s A / ((s + 1) B)) + log(A / ((s + 1) (E - 1))) .
 
-It is also at most ``s (1 + s) epsilon^2 / 8``: ``K''(s)`` is the variance of the loss under a tilted law, at most
-``epsilon^2 / 4``; hence K less this is concave, and it is 0 at 0 and at -1, where ``E_P e^-L = 1``. Bounds on moments
-that hold for every round add up, however the next one is chosen (Mironov 2017 [Mir17], Proposition 1).
+K(s) is also at most ``s (1 + s) epsilon^2 / 8``. Proof: ``K''(s)`` is the variance of the loss under a tilted law,
+which is at most ``epsilon^2 / 4``. Hence ``K(s) - s (1 + s) epsilon^2 / 8`` is concave in s. It is 0 at s = 0, and at s
+= -1 because ``E_P e^-L = 1``; so it is at most 0 for s > 0. Bounds on moments that hold for every round add up, even if
+each round is chosen in view of earlier outcomes (Mironov 2017 [Mir17], Proposition 1).
 """
 
 from __future__ import annotations
@@ -44,10 +47,10 @@ from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
 
 @dataclass(frozen=True, slots=True)
 class TwoLossPair(DominatingPair):
-    """The pair G_t with the losses t and ``t - epsilon``, where ``t = share epsilon``.
+    """The pair with exactly the two losses t and ``t - epsilon``, where ``t = share epsilon``.
 
     Attributes:
-        epsilon: distance of the two losses, greater than 0.
+        epsilon: difference of the two losses, greater than 0.
         share: t / epsilon, between 0 and 1.
     """
 
@@ -66,7 +69,7 @@ class TwoLossPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Both losses, with log-masses computed without cancellation."""
+        """The atoms at both losses, with log-masses computed without cancellation."""
         log_whole = math.log(-math.expm1(-float(self.epsilon)))
         at_high = math.log(-math.expm1(self.low)) - log_whole
         at_low = self.low + math.log(-math.expm1(-self.high)) - log_whole
@@ -76,23 +79,23 @@ class TwoLossPair(DominatingPair):
 
     @property
     def exact_supremum(self) -> Fraction:
-        """t as a fraction."""
+        """The larger loss, t, as an exact fraction."""
         return self.share * self.epsilon
 
     @property
     def spacing(self) -> Fraction:
-        """Epsilon, the distance of the two losses."""
+        """The difference of the two losses, epsilon."""
         return self.epsilon
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of ``G_(epsilon - t)``, the pair with its laws exchanged."""
+        """The rho of the pair with P and Q exchanged, which has the losses ``epsilon - t`` and ``-t``."""
         return TwoLossPair(self.epsilon, 1 - self.share).rho
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedRangeCurve(RenyiCurve):
-    """The Renyi curve that bounds the moments of every round of bounded range.
+    """Upper bounds on the moments of every round whose losses lie in an interval of length epsilon.
 
     Attributes:
         epsilon: length of the range, greater than 0.
@@ -102,7 +105,7 @@ class BoundedRangeCurve(RenyiCurve):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Losses of either sign up to epsilon."""
+        """``(-epsilon, epsilon)``: no loss of such a round lies outside."""
         return -float(self.epsilon), float(self.epsilon)
 
     @property
@@ -111,7 +114,7 @@ class BoundedRangeCurve(RenyiCurve):
         return self.epsilon
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the least of the three bounds, rounded up."""
+        """Upper bound on K(t): the least of the module's formula, ``t (1 + t) epsilon^2 / 8`` and ``t epsilon``."""
         e = float(self.epsilon)
         rough = min(moment.rounded_up(0.125 * t * (1 + t) * e * e), moment.rounded_up(t * e))
         # logarithms of A / (E - 1) and A / B, in a form that never evaluates E itself

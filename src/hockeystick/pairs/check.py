@@ -1,9 +1,9 @@
 """Checks the contract of a dominating pair, which every engine assumes and none verifies.
 
-Engines certify numbers even for a pair that breaks the contract: one with a total mass of 1.3, with losses that are not
-the logarithm of ``p / q``, or with a range that leaves out an atom. :func:`check_pair` finds such faults. It does not
-know the mechanism, so a correct pair of another mechanism passes: domination needs a proof, and a test against the
-definition.
+Engines return certified numbers even for a pair that breaks the contract. Such a pair has, for example, a total mass of
+1.3, losses that are not the logarithm of ``p / q``, or a range that leaves out an atom. :func:`check_pair` finds such
+faults. It does not know the mechanism, so it accepts a correct pair of another mechanism. To show that a pair dominates
+its mechanism takes a proof, and a test against the definition.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ RATE = 0.5  # sampling rate at which the sampled pairs are checked
 
 
 def check_pair(pair: DominatingPair) -> None:
-    """Refuse a pair whose atoms, densities, range and moments do not fit together.
+    """Refuse a pair whose atoms, densities, range and moments contradict each other.
 
-    Both laws have mass 1, including infinite losses and stand-ins for outcomes in the tail. Each loss is the logarithm
-    of ``p / q`` to within what the atoms declare (``units``, ``slip``, ``log_slip``), and lies in ``loss_range``;
-    losses of densities increase. ``log_moment`` and ``rho`` are at least the values that follow from the law. All of
-    this also holds after Poisson sampling, to within what the sampled atoms declare.
+    A pair passes if both laws have total mass 1, including infinite losses and the atoms that replace outcomes cut off
+    in the tail. Each loss must be the logarithm of ``p / q``, to within the errors that the atoms declare (``units``,
+    ``slip``, ``log_slip``), and must lie in ``loss_range``. The loss of a smooth part must increase. ``log_moment`` and
+    ``rho`` must be at least the values that follow from the law. A pair that has only atoms must also pass after
+    Poisson sampling.
 
     Args:
         pair: a pair whose atoms and densities are known.
@@ -107,7 +108,7 @@ def _check(pair: DominatingPair) -> None:
 
 
 def _nodes(smooth: SmoothPart) -> tuple[Array, Array]:
-    """Return quadrature nodes on panels over the support, none across a kink, and the logarithms of their weights."""
+    """Return quadrature nodes over the support, and the logarithms of their weights; no panel spans a kink."""
     low, high = smooth.support(LOG_TAIL)
     kink = kink_of(smooth)
     growth = float(smooth.growth(np.array([low, high])).max())

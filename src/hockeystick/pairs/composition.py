@@ -1,7 +1,6 @@
-"""One direction of a plan: dominating pairs with their counts.
+"""The rounds of a plan in one direction: dominating pairs with their counts.
 
-Composition of mechanisms is dominated by the product of their pairs (Zhu, Dong, Wang 2022 [ZDW22], Theorem
-10).
+The product of the pairs of several mechanisms dominates their composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
 """
 
 from __future__ import annotations
@@ -40,10 +39,13 @@ def _merged(rounds: Iterable[tuple[RenyiCurve, int]]) -> Iterable[tuple[RenyiCur
 
 
 class RenyiComposition:
-    """Rounds in one direction with known Renyi curves, which add up (Mironov 2017 [Mir17], Proposition 1).
+    """A composition of rounds in one direction with known Renyi curves.
+
+    The curve of the composition is the sum of those curves (Mironov 2017 [Mir17], Proposition 1).
 
     Args:
-        rounds: (curve, count) with counts >= 0; products are taken apart, equal curves merged, closed families folded.
+        rounds: (curve, count) tuples with counts >= 0. Products are replaced by their factors, equal curves are merged,
+            and curves of a class closed under composition are folded into one.
     """
 
     rounds: tuple[tuple[RenyiCurve, int], ...]
@@ -72,9 +74,10 @@ class RenyiComposition:
 
     @cached_property
     def supremum(self) -> tuple[Fraction, Fraction]:
-        """Bounds on the largest finite loss, if losses are bounded; equal if every pair has an exact supremum.
+        """Lower and upper bound on the largest finite loss; to be used only if the losses are bounded above.
 
-        If the exact sum would have too many digits, it is rounded outward.
+        The two are equal if every pair has an exact supremum, unless the exact sum has too many digits: then it is
+        rounded outward.
         """
         from fractions import Fraction  # late, as below: no loss of the common plan is bounded
 
@@ -98,10 +101,10 @@ class RenyiComposition:
         return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
 
     def variation(self, most: float) -> float:
-        """Upper bound on the total variation distance of the products, infinite where it would exceed ``most``.
+        """Upper bound on the total variation distance of the two product laws; infinite if the bound exceeds ``most``.
 
-        The bound is the sum of the distances of the factors: if the factors are exchanged one at a time, each exchange
-        moves the product by at most the distance of that factor. The sum stops as soon as it is too large.
+        The bound is the sum of the distances of all rounds. It holds because exchanging P for Q in one round moves the
+        product law by at most the distance of that round.
         """
         distance = 0.0
         for pair, count in self.rounds:
@@ -112,13 +115,13 @@ class RenyiComposition:
 
     @cached_property
     def _masses(self) -> list[tuple[float, int]]:
-        """Probability of an infinite loss in one round of each kind that has any, with its count."""
+        """``(p_inf, count)`` for each kind of round whose probability ``p_inf`` of infinite loss is positive."""
         found = ((pair.infinite_mass, count) for pair, count in self.rounds)
         return [(mass, count) for mass, count in found if mass]
 
     @cached_property
     def tells_all(self) -> bool:
-        """True if the two laws of some round have no common outcome, up to rounding: then no finite loss has mass."""
+        """True if some round has infinite loss with probability 1, up to rounding, so that no finite loss has mass."""
         return any(mass >= 1 for mass, _ in self._masses)
 
     @cached_property
@@ -135,22 +138,23 @@ class RenyiComposition:
 
     @property
     def infinite_mass_ends(self) -> tuple[float, float]:
-        """Bounds on :attr:`infinite_mass`; both 0 where no round has any."""
+        """Lower and upper bound on the probability that some round has infinite loss; both 0 if no round can."""
         mass = self.infinite_mass
         lost = 4 * TINY * sum(count for _, count in self._masses)  # error of masses near 0
         return max(mass * (1 - RELATIVE) - lost, 0.0), mass * (1 + RELATIVE) + lost
 
     @cached_property
     def standing_mass(self) -> float:
-        """Mass subtracted from lower ends of delta: masses that only stand in for outcomes in the tail.
+        """Mass to subtract from lower bounds on delta: that of atoms which replace outcomes cut off in the tail.
 
-        An outcome adds between 0 and its own mass to delta; upper ends, which include these masses, remain valid.
+        Subtracting the mass is enough, as an outcome adds between 0 and its own mass to delta. Upper bounds include the
+        mass, and stay valid.
         """
         return 4 * TINY * sum(count for pair, count in self.rounds if pair.stands_in)
 
     @property
     def largest_loss(self) -> tuple[float, float] | None:
-        """Doubles that enclose the largest finite loss, not below 0; ``None`` if losses are unbounded."""
+        """Lower and upper bound on the largest finite loss, as doubles of at least 0; ``None`` if it is infinite."""
         if not self.bounded:
             return None
         from hockeystick.values.exact import decimal
@@ -168,7 +172,8 @@ class Composition(RenyiComposition):
     """The product of dominating pairs in one direction.
 
     Args:
-        rounds: (pair, count) with counts >= 0; equal pairs are merged, closed families folded.
+        rounds: (pair, count) tuples with counts >= 0. Products are replaced by their factors, equal pairs are merged,
+            and pairs of a class closed under composition are folded into one.
     """
 
     rounds: tuple[tuple[DominatingPair, int], ...]
@@ -178,19 +183,19 @@ class Composition(RenyiComposition):
 
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:
-        """Lattice of the atoms of each kind of round."""
+        """The lattice on which the atoms of each kind of round lie, in the order of ``rounds``."""
         from hockeystick.pairs.lattice import Lattice
 
         return tuple(Lattice.of(pair) for pair, _ in self.rounds)
 
 
 class Kept(NamedTuple):
-    """Rounds without extremely improbable outcomes in the tail.
+    """A composition from which extremely improbable outcomes in the tail have been left out.
 
     Attributes:
         rounds: the rounds without these outcomes.
-        log_lost: an upper bound on the log of the total mass left out of all rounds.
-        reach: approximately the largest sum of losses that are kept.
+        log_lost: upper bound on the log of the total P-mass left out, over all rounds.
+        reach: approximate largest sum of the losses that are kept.
     """
 
     rounds: Composition

@@ -1,25 +1,28 @@
 """Zero-concentrated differential privacy: a rho with ``K(t) <= t (1 + t) rho`` for all t > 0, K as in ``moment.py``.
 
-In Renyi's terms ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016 [BS16], Definition
-1.1). No rho is below the Kullback-Leibler divergence K'(0); the first two cases below attain it.
+In Renyi's terms ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016 [BS16], Definition 1.1). No rho
+is below the Kullback-Leibler divergence K'(0). In the first two cases below, rho equals this divergence.
 
-**Losses in [-epsilon, epsilon].** Proposition 3.3 there has ``epsilon^2/2``; ``rho = epsilon tanh(epsilon/2)`` is the
-least one. The worst such law is binary (``black_box.py``), with ``K = log cosh(s y) - log cosh(y)``, ``y =
-epsilon/2``, ``s = 1 + 2t``. As a function of u = s^2 its derivative is ``y tanh(sqrt(u) y) / (2 sqrt(u))``, which falls
-in u: K is concave in u, hence at most ``(u - 1) y tanh(y)/2``, and ``u - 1 = 4 t (1 + t)``.
+**Losses in [-epsilon, epsilon].** Proposition 3.3 of [BS16] gives ``rho = epsilon^2/2``; the least rho is ``epsilon
+tanh(epsilon/2)``. The worst law with such losses has two outcomes (``black_box.py``). Its K is ``K = log cosh(s y) -
+log cosh(y)``, ``y = epsilon/2``, ``s = 1 + 2t``. The derivative of K with respect to u = s^2 is ``y tanh(sqrt(u) y) /
+(2 sqrt(u))``, which falls in u. So K is concave in u, hence at most ``(u - 1) y tanh(y)/2``, and ``u - 1 = 4 t (1 +
+t)``.
 
-**Laplace.** ``rho = theta - 1 + e^-theta``. Now ``K = -y + log(cosh(s y) + sinh(s y)/s)``, ``y = theta/2``. The sum
-in the logarithm is an entire function of u = s^2 of order 1/2. It vanishes at u = -v^2 where ``v cos(v y) + sin(v y) =
-0``: then ``f(x) = sin(v x)`` solves ``-f'' = v^2 f, f(0) = 0, f'(y) + f(y) = 0``, a self-adjoint problem with positive
-eigenvalues v^2 only. All roots being real and negative, it is a constant times ``prod (1 + u/v_n^2)`` (Hadamard), its
-logarithm concave in u, and K at most ``(u - 1) K_u = t (1 + t) K'(0)``.
+**Laplace.** ``rho = theta - 1 + e^-theta``. Here ``K = -y + log(cosh(s y) + sinh(s y)/s)``, ``y = theta/2``. The
+argument of the logarithm is an entire function of u = s^2 of order 1/2. It vanishes at u = -v^2 where ``v cos(v y) +
+sin(v y) = 0``. Then ``f(x) = sin(v x)`` solves ``-f'' = v^2 f, f(0) = 0, f'(y) + f(y) = 0``, a self-adjoint problem
+that has only positive eigenvalues v^2. So all roots u are real and negative, and the function is a constant times
+``prod (1 + u/v_n^2)`` (Hadamard). Its logarithm is therefore concave in u, and K is at most ``(u - 1) K_u = t (1 + t)
+K'(0)``, with K_u the derivative at u = 1.
 
 **Losses at most b.** ``D_alpha <= D_inf <= b``, so ``rho = b``.
 
-**Sampling.** ``g = 1 - q + q Lambda`` enters the moments as ``g^(1+t)`` or ``g^(-t)``, convex in it, so that a sampled
-round has at most the rho of the round itself (in the same direction). For Gaussian noise the sampled
-round has no smaller rho: as alpha grows, the largest outcomes determine the moment. That concentrated privacy is not
-amplified is known (Bun, Dwork, Rothblum, Steinke 2018 [BDRS18], Section 1).
+**Sampling.** At the sampling rate q and with the likelihood ratio Lambda of the round itself, the sampled round has the
+likelihood ratio ``g = 1 - q + q Lambda``. It enters the moments as ``g^(1+t)`` or ``g^(-t)``, which are convex in g, so
+that a sampled round has at most the rho of the round itself (in the same direction). For Gaussian noise the sampled
+round has no smaller rho: as alpha grows, the largest outcomes determine the moment. It is known that sampling does not
+amplify concentrated privacy (Bun, Dwork, Rothblum, Steinke 2018 [BDRS18], Section 1).
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ def gaussian(mu: float) -> float:
 
 
 def mutual(epsilon: float) -> float:
-    """Return the rho for losses in [-epsilon, epsilon], with no infinite losses under either law."""
+    """Return the rho of a pair whose losses all lie in [-epsilon, epsilon], none of them infinite under either law."""
     return rounded_up(epsilon * math.tanh(0.5 * epsilon))
 
 

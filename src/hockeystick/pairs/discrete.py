@@ -1,32 +1,35 @@
 """Whole-number noise on a count: discrete Laplace and discrete Gaussian, shifted by a whole number against unshifted.
 
 **Shifts of log-concave noise.** Let the law f of the noise be log-concave on the whole numbers (or on the reals). Then
-for every difference d with ``0 <= d <= D`` the pair (f shifted by D, f) dominates (f shifted by d, f); the mirror image
-serves negative d, and is the same pair where f is symmetric. Proof: ``f(x - d) / f(x)`` does not decrease in x (its
-logarithm is a difference of a concave function at two places), where 0 counts as below every positive number. So by
-Neyman and Pearson the best event against any ``alpha >= 0`` is a half-line ``{x >= c}``, and the hockey-stick
-divergence is the largest over c of ``P(Z >= c - d) - alpha P(Z >= c)``, in which every term grows with d. It is
-attained at D: the pair is tight.
+for every difference d with ``0 <= d <= D`` the pair (f shifted by D, f) dominates (f shifted by d, f). For negative d
+its mirror image dominates, which is the same pair if f is symmetric. Proof: ``f(x - d) / f(x)`` does not decrease in x
+(its logarithm is the difference of a concave function at two places). So by the Neyman-Pearson lemma the best event at
+any ``alpha >= 0`` is a half-line ``{x >= c}``. The hockey-stick divergence is the maximum over c of ``P(Z >= c - d) -
+alpha P(Z >= c)``, and for every c this number does not decrease in d. The pair is tight, because datasets with the
+difference D attain it.
 
-**Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes the
-values ``(2j - D) / scale`` for ``j = min(max(k, 0), D)`` and no others, so that there is nothing to truncate.
+**Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes only
+the values ``(2j - D) / scale`` with ``j = min(max(k, 0), D)``, so that no outcome has to be left out.
 
-Between two Laplace pairs it lies, with ``a = e^(-1 / b)`` for the scale b: at ``e^eps = a^(2s - D)``, ``0 <= s <= D``,
-the event of the best half-line gives ``delta = 1 - (a^(j + 1) + a^(2s - j)) / (1 + a)`` with ``j = floor(s)``. The
-bracket is convex in j and symmetric about ``s - 1/2``: at least ``2 a^(s + 1/2)``, so that ``delta <= 1 - a^s / cosh(1
-/ 2b)``, and on ``[s - 1, s]`` at most ``(1 + a) a^s``, so that ``delta >= 1 - a^s``. The Laplace pair at distance theta
-has ``1 - e^((eps - theta) / 2)``: at ``D / b`` it is dominated, and at ``D / b + 2 log cosh(1 / 2b) <= D / b + 1 / 4
-b^2`` it dominates (beyond D / b the delta is 0 above, and ``1 - e^eps``, the least of any pair, below).
+The discrete Laplace pair lies between two continuous Laplace pairs. Let b be the scale and ``a = e^(-1 / b)``. At
+``e^eps = a^(2s - D)``, ``0 <= s <= D``, the best half-line gives ``delta = 1 - (a^(j + 1) + a^(2s - j)) / (1 + a)``
+with ``j = floor(s)``. The sum ``a^(j + 1) + a^(2s - j)`` is convex in j and symmetric about ``s - 1/2``. It is at least
+``2 a^(s + 1/2)``, so that ``delta <= 1 - a^s / cosh(1 / 2b)``. On ``[s - 1, s]`` it is at most ``(1 + a) a^s``, so that
+``delta >= 1 - a^s``. The Laplace pair at distance theta has the delta ``1 - e^((eps - theta) / 2)``. So the Laplace
+pair at theta = ``D / b`` is dominated by the discrete pair, and the one at theta = ``D / b + 2 log cosh(1 / 2b) <= D /
+b + 1 / 4 b^2`` dominates it. (For eps above D / b the discrete pair has the delta 0; for eps below -D / b it has ``1 -
+e^eps``, the least of any pair.)
 
 **Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
-loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes farther than
-``m >= 39.2 s`` from either centre are merged: the mass of P there counts as infinite loss, that of Q as mass of Q
-alone. Redrawing a merged outcome from its law restores both laws, so that this pair dominates; without its mass at
-infinity it is dominated. The mass is below ``2 e^-746`` and counts as the smallest double; masses at infinity are known
-only to within that double anyway (``pairs/composition.py``), and neither end of any answer moves by more. Proof of
-the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z =
-m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2 pi) (1 + 2
-e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
+loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes that lie more
+than ``m >= 39.2 s`` below the lower or above the upper centre are merged: P's mass on them is put at loss +inf, and Q's
+mass at loss -inf. Redrawing a merged outcome from its law restores P and Q, so that the merged pair dominates; without
+its mass at infinite loss it is dominated. That mass is below ``2 e^-746`` and is counted as the smallest double. Masses
+at infinite loss are known only to within the smallest double anyway (``pairs/composition.py``), so that merging moves
+neither end of any answer by more than this double. Proof of the bound on the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m
+/ s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to
+10^5 the factor ``1 / (1 - e^(-m / s^2))`` is below e^10. The normaliser is ``s sqrt(2 pi) (1 + 2 e^(-2 pi^2 s^2) +
+...)`` by Poisson's summation formula. The first term left out is below e^-78 of the sum if s >= 1.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ class DiscreteLaplacePair(DominatingPair):
 
     Attributes:
         distance: difference of the two centres, a whole number of at least 1.
-        scale: scale of the noise, as the decimal that was written.
+        scale: scale of the noise, as the exact value of the decimal that was written.
     """
 
     distance: int
@@ -70,23 +73,23 @@ class DiscreteLaplacePair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """From ``-distance / scale`` to ``distance / scale``."""
+        """The losses range from ``-distance / scale`` to ``distance / scale``."""
         most = float(self.distance / self.scale)
         return -most, most
 
     @property
     def exact_supremum(self) -> Fraction:
-        """The largest loss as a fraction, which makes the answer at delta 0 exact."""
+        """The largest loss, ``distance / scale``, as an exact fraction."""
         return self.distance / self.scale
 
     @property
     def spacing(self) -> Fraction:
-        """The distance of neighbouring losses, ``2 / scale``."""
+        """The difference of neighbouring losses, ``2 / scale``."""
         return 2 / self.scale
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
+        """The rho of this pair, because exchanging P and Q leaves the losses' law unchanged."""
         return self.rho
 
 
@@ -96,7 +99,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     Attributes:
         distance: difference of the two centres, a whole number of at least 1.
-        variance: the parameter ``s^2`` of the noise, exactly; about its variance where s is not small.
+        variance: the exact parameter ``s^2`` of the noise, which is close to its variance unless s is small.
     """
 
     distance: int
@@ -104,12 +107,12 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def _last(self) -> int:
-        """The last outcome considered beyond either centre."""
+        """The number m for which the outcomes from ``-m`` to ``distance + m`` have atoms of their own."""
         return math.ceil(REACH * self._s) + 1
 
     @property
     def stands_in(self) -> bool:
-        """True: an atom stands in for all outcomes beyond the reach."""
+        """True: an atom at infinite loss replaces the outcomes too far from the centres to have atoms of their own."""
         return True
 
     @property
@@ -127,7 +130,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The losses of the outcomes within reach; the mass beyond has infinite loss."""
+        """One atom for each outcome near the centres; the mass of all other outcomes has infinite loss."""
         d, variance = float(self.distance), float(self.variance)
         m = self._last
         x = np.arange(-m, self.distance + m + 1, dtype=np.float64)
@@ -138,13 +141,13 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """From the loss of the lowest outcome within reach to that of the highest."""
+        """The losses of the lowest and of the highest outcome that has an atom of its own."""
         m, d, variance = self._last, self.distance, float(self.variance)
         return d * (-2 * m - d) / (2 * variance), d * (2 * m + d) / (2 * variance)
 
     @property
     def spacing(self) -> Fraction:
-        """The distance of neighbouring losses, ``distance / s^2``."""
+        """The difference of neighbouring losses, ``distance / s^2``."""
         return self.distance / self.variance
 
     @property
@@ -154,9 +157,12 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
+        """The rho of this pair, because exchanging P and Q leaves the losses' law unchanged."""
         return self.rho
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t) over all losses: at most that of continuous noise, for a whole-number shift [CKS20]."""
+        """Upper bound on K(t): that of continuous Gaussian noise, which is no smaller for whole-number shifts.
+
+        See [CKS20].
+        """
         return moment.gaussian(self.distance / self._s, t)

@@ -1,15 +1,17 @@
-"""One of several pairs, drawn at random and revealed: the law of the loss is the mixture of theirs.
+"""One of several pairs, drawn at random and revealed: the law of its loss is a mixture of their laws.
 
-With probabilities w_i that do not depend on the data, ``H_a = sum_i w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``:
+Let the pairs have probabilities w_i that do not depend on the data, and moments ``m_i = e^(K_i)``. Then ``H_a = sum_i
+w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``. So ``K = log m`` is computed as follows:
 
-- **on a line** ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1, or the logarithm of the sum itself
-  where it is far from 1. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``, and an error of w_i by
-  a few units moves the sum by as many units of its term;
-- **decay**: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i, ``|m(t + is)| / m(t) <= 1 - sum_i s_i (1 -
-  rho_i)``, with lower bounds on the shares;
+- **on a line** with complex arguments, ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1; where m is far
+  from 1, ``K = log sum_i w_i m_i``. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``. A relative
+  error of w_i moves the sum by the same share of its term;
+- **decay** along the line: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i on ``|m_i(t + is)| / m_i(t)``,
+  ``|m(t + is)| / m(t) <= 1 - sum_i s_i (1 - rho_i)``. Lower bounds on the shares s_i suffice;
 - **on the real line** K is bounded from above by upper bounds on the K_i.
 
-``infinite`` adds further mass at infinite loss: this makes the pair worse, and it serves upper bounds only.
+``infinite`` adds mass at infinite loss. This makes the pair worse, so that a pair with such mass serves upper bounds
+only.
 """
 
 from __future__ import annotations
@@ -35,17 +37,17 @@ STANDING_IN = 4000  # outcomes that stand in for a law where engines search for 
 
 @dataclass(frozen=True, slots=True)
 class EitherLine:
-    """K of the mixture on a line."""
+    """The log-moment K of the mixture on a vertical line in the complex plane."""
 
     lines: tuple[Line, ...]
     weights: tuple[float, ...]
 
     def cost(self, count: int) -> float:
-        """The evaluations of all lines."""
+        """Return the approximate number of evaluations for ``count`` points, summed over the lines of all parts."""
         return sum(line.cost(count) for line in self.lines)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K at each height and a bound on its error."""
+        """Return K at ``count`` points of the line, ``step`` apart from the real axis up, and a bound on each error."""
         parts = [line.cumulants(step, count) for line in self.lines]
         top = max(float(values[0].real) for values, _ in parts)
         plain = not top <= LARGE
@@ -67,18 +69,18 @@ class EitherLine:
 
 @dataclass(frozen=True, slots=True)
 class EitherEnvelope:
-    """Bound on the decay of the mixture: the bounds of its parts, weighted by their shares."""
+    """Bound on the decay of the mixture's characteristic function: a weighted mean of the bounds of its parts."""
 
     envelopes: tuple[Envelope, ...]
     shares: tuple[float, ...]
 
     @property
     def cost(self) -> float:
-        """The evaluations of all parts."""
+        """The number of evaluations per edge, summed over all parts."""
         return sum(envelope.cost for envelope in self.envelopes)
 
     def log_bound(self, edges: Array) -> Array:
-        """``log(1 - sum_i s_i (1 - rho_i))``, rounded up."""
+        """``log(1 - sum_i s_i (1 - rho_i))``, rounded up, with the share s_i and the bound rho_i of each part."""
         fall: Array = np.zeros(len(edges))
         for share, envelope in zip(self.shares, self.envelopes, strict=True):
             fall += share * -np.expm1(envelope.log_bound(edges))
@@ -94,15 +96,15 @@ class EitherTransform(Transform):
 
     @property
     def highest_tilt(self) -> float:
-        """The smallest of the parts' highest tilts, which may be infinite."""
+        """The largest t at which K of every part is known on a vertical line; it may be infinite."""
         return min(transform.highest_tilt for transform in self.transforms)
 
     def line(self, t: float, reach: float, tolerance: float) -> EitherLine:
-        """Return the line of the mixture through t, which combines the lines of all parts."""
+        """Return K of the mixture on the vertical line through t, from the lines of all parts."""
         return EitherLine(tuple(transform.line(t, reach, tolerance) for transform in self.transforms), self.weights)
 
     def envelope(self, t: float, count: int) -> EitherEnvelope:
-        """Return the envelope at t, from the envelopes of all parts and lower bounds on their shares."""
+        """Return the bound on the decay at t, from the parts' bounds and lower bounds on their shares of the moment."""
         ends = []
         for transform in self.transforms:
             values, errors = transform.line(t, 0.0, SHARES).cumulants(1.0, 1)
@@ -114,12 +116,12 @@ class EitherTransform(Transform):
         return EitherEnvelope(tuple(transform.envelope(t, count) for transform in self.transforms), tuple(known))
 
     def upper(self, t: float, slack: float) -> float:
-        """Upper bound on K(t), from upper bounds for the parts."""
+        """Upper bound on K(t), from upper bounds on K(t) of the parts."""
         return _log_mean([transform.upper(t, slack) for transform in self.transforms], self.weights)
 
 
 def _log_mean(bounds: list[float], weights: tuple[float, ...]) -> float:
-    """``log sum_i w_i e^(K_i)`` from upper bounds on the K_i, rounded up."""
+    """Upper bound on ``log sum_i w_i e^(K_i)``, given upper bounds on the K_i and the weights w_i."""
     top = max(bounds)
     if not top < math.inf:
         return math.inf
@@ -131,7 +133,9 @@ def _log_mean(bounds: list[float], weights: tuple[float, ...]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EitherPair(DominatingPair):
-    """One of several pairs without atoms, chosen at random and revealed; each has a characteristic function.
+    """A mixture of pairs without atoms: one of them is drawn at random, and the choice is revealed.
+
+    Each of the pairs has a characteristic function.
 
     Attributes:
         parts: the pairs.
@@ -150,7 +154,7 @@ class EitherPair(DominatingPair):
 
     @property
     def smooth(self) -> NoReturn:
-        """Not available: the parts have no common outcome of which the loss is a function.
+        """Not available, because the loss is not a function of one scalar outcome.
 
         Raises:
             NotApplicableError: always.
@@ -162,13 +166,13 @@ class EitherPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The least and the largest loss of any part."""
+        """The least lower end and the largest upper end of the parts' loss ranges."""
         ranges = [part.loss_range for part in self.parts]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
     @property
     def supremum_error(self) -> float:
-        """The largest error of any part."""
+        """The largest ``supremum_error`` of the parts."""
         return max(part.supremum_error for part in self.parts)
 
     @property
@@ -181,15 +185,15 @@ class EitherPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The largest rho of any part, as the mean of moments is at most the largest of them."""
+        """The largest rho of the parts, because a mean of moments is at most the largest moment."""
         return math.inf if self.infinite else max(part.rho for part in self.parts)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t) from upper bounds for the parts, rounded up."""
+        """Upper bound on K(t), from upper bounds on K(t) of the parts, rounded up."""
         return _log_mean([part.log_moment(t) for part in self.parts], self.weights)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
-        """Return losses and log-masses of all parts at equidistant outcomes, to guide a search."""
+        """Return losses and approximate log-masses of all parts at equidistant outcomes, to guide a search."""
         losses, masses = [], []
         for part, weight in zip(self.parts, self.weights, strict=True):
             smooth = part.smooth

@@ -1,6 +1,7 @@
-"""Rounds in exact numbers, for proofs: every parameter is the decimal it prints as, every quotient a fraction.
+"""Rounds with exact parameters, for proofs: each parameter is a fraction, equal to the decimal that it prints as.
 
-The pairs are those of the other files here, with the same theorems; a sampled pair has a direction.
+The pairs are those of the other modules of this package, and the same theorems hold. The pair of a sampled round
+depends on the direction.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ONE = Fraction(1)  # the rate of rounds that are not sampled
 
 @dataclass(frozen=True, slots=True)
 class ExactGaussian:
-    """Gaussian noise at mu = distance / standard deviation, on a batch that a record enters with probability rate."""
+    """Gaussian noise with mu = distance / standard deviation, on a batch that a record enters with probability rate."""
 
     mu: Fraction
     rate: Fraction = ONE
@@ -23,7 +24,7 @@ class ExactGaussian:
 
 @dataclass(frozen=True, slots=True)
 class ExactLaplace:
-    """Laplace noise at theta = distance / scale, without sampling."""
+    """Laplace noise with theta = distance / scale, without sampling."""
 
     theta: Fraction
 
@@ -34,11 +35,11 @@ Exponential: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 
 @dataclass(frozen=True, slots=True)
 class ExactFinite:
-    """Finitely many outcomes, computed on a batch that a record enters with probability rate.
+    """A mechanism with finitely many outcomes, on a batch that each record enters with probability ``rate``.
 
     Attributes:
-        with_: mass of each outcome with the record, up to a factor common to both laws.
-        without: mass of each of these outcomes without the record, with the same sum.
+        with_: mass of each outcome if the batch contains the record, up to a factor that both laws share.
+        without: mass of each outcome if the batch does not contain the record, in the same order and with the same sum.
         largest: the largest finite loss, where it is a fraction.
         failure: probability of the outcomes that are possible only for a batch with the record.
         rate: probability with which a record enters a batch.
@@ -53,11 +54,13 @@ class ExactFinite:
 
 @dataclass(frozen=True, slots=True)
 class ExactDiscreteGaussian:
-    """Discrete Gaussian noise, ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, around a distance against 0.
+    """Discrete Gaussian noise around ``distance`` against the same noise around 0.
+
+    The noise Z has ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``.
 
     Attributes:
         distance: difference of the two centres, a whole number of at least 1.
-        variance: the squared parameter of the noise.
+        variance: the parameter ``variance`` in the formula.
         rate: probability with which a record enters a batch.
     """
 
@@ -67,7 +70,7 @@ class ExactDiscreteGaussian:
 
 
 def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
-    """Return the number ``sum a e^b`` for pairs (a, b); pairs with a = 0 are left out."""
+    """Return the number ``sum a e^b`` as its pairs (a, b), without those with a = 0."""
     return tuple((factor, power) for factor, power in terms if factor)
 
 
@@ -94,5 +97,5 @@ ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactFinite | ExactDiscre
 
 
 def sampled(base: ExactRound | None, rate: Fraction) -> ExactRound | None:
-    """Return the round on a batch that a record enters with probability rate; ``None`` if proofs do not support it."""
+    """Return ``base`` on a batch that a record enters with probability rate; ``None`` if proofs do not support it."""
     return None if base is None or isinstance(base, ExactLaplace) else replace(base, rate=rate)

@@ -1,8 +1,8 @@
 """Pairs of laws on finitely many outcomes: with exact probabilities, or with the losses -epsilon, 0 and epsilon.
 
 A mechanism with finitely many outcomes, of law p with the record and law q without it, is its own dominating pair:
-``delta(eps) = sum_i (p_i - e^eps q_i)_+``. Outcomes with the same likelihood ratio are equally informative, so their
-masses are added, in fractions (the ratio is sufficient: given it, the outcome has the same law under P and Q).
+``delta(eps) = sum_i (p_i - e^eps q_i)_+``. The masses of outcomes with the same likelihood ratio are added, exactly, as
+fractions. This loses nothing, because the ratio is a sufficient statistic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEAR = Fraction(1, 2)
 
 
 def log_fraction(value: Fraction) -> float:
-    """Return the logarithm of a positive fraction of any size, to a few roundings of itself."""
+    """Return the logarithm of a positive fraction of any size, with a relative error of a few roundings."""
     if abs(value - 1) <= NEAR:
         return math.log1p(float(value - 1))
     shift = value.numerator.bit_length() - value.denominator.bit_length()
@@ -45,7 +45,7 @@ class FinitePair(DominatingPair):
     q: tuple[Fraction, ...]
 
     def __hash__(self) -> int:
-        """The hash of the masses, computed once: caches use it thousands of times, and fractions hash slowly."""
+        """The hash of the masses, computed once, as caches use it thousands of times and hashing fractions is slow."""
         return self._hash
 
     @cached_property
@@ -54,7 +54,7 @@ class FinitePair(DominatingPair):
 
     @cached_property
     def masses(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Masses under P and Q by increasing likelihood ratio, each ratio once."""
+        """The (P-mass, Q-mass) of each distinct likelihood ratio dP/dQ, in increasing order of the ratio."""
         merged: dict[Fraction | None, list[Fraction]] = defaultdict(lambda: [Fraction(0), Fraction(0)])
         for with_, without in zip(self.p, self.q, strict=True):
             if with_ or without:
@@ -67,7 +67,7 @@ class FinitePair(DominatingPair):
 
     @cached_property
     def atoms(self) -> Atoms:
-        """Every likelihood ratio once, with the masses of its outcomes."""
+        """One atom for each distinct likelihood ratio, with the total mass of its outcomes under each law."""
 
         def log(value: Fraction) -> float:
             return log_fraction(value) if value else -math.inf
@@ -79,18 +79,18 @@ class FinitePair(DominatingPair):
 
     @property
     def infinite_mass(self) -> float:
-        """``P(L = +inf)``, to a rounding."""
+        """``P(L = +inf)``, rounded once."""
         p, q = self.masses[-1]
         return 0.0 if q else max(float(p), TINY)
 
     @cached_property
     def mirrored(self) -> FinitePair:
-        """The pair with the laws exchanged."""
+        """The pair with P and Q exchanged."""
         return FinitePair(self.q, self.p)
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of the pair with the laws exchanged, which is finite where its losses are bounded."""
+        """The rho of the pair with P and Q exchanged."""
         return self.mirrored.rho
 
 
@@ -98,11 +98,12 @@ class FinitePair(DominatingPair):
 class ThreeLossPair(DominatingPair):
     """Losses epsilon, 0 and -epsilon: randomised response among many answers, and the staircase mechanism.
 
-    P has the mass ``share`` at epsilon, ``share e^-epsilon`` at -epsilon, and the rest at 0; Q is its mirror image.
+    P has the mass ``share`` at epsilon, ``share e^-epsilon`` at -epsilon, and the rest at 0. Q has the masses of P at
+    the negated losses.
 
     Attributes:
         epsilon: the largest loss, greater than 0.
-        log_share: log of the mass at epsilon; at most ``-log(1 + e^-epsilon)``.
+        log_share: log of ``share``; at most ``-log(1 + e^-epsilon)``.
         log_rest: log of the mass at loss 0, given separately because a difference would lose its digits.
         exact: epsilon as a fraction.
     """
@@ -114,14 +115,14 @@ class ThreeLossPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Losses -epsilon, 0 and epsilon."""
+        """Atoms at the losses -epsilon, 0 and epsilon."""
         low, rest = self.log_share - self.epsilon, [self.log_rest] if self.log_rest > -math.inf else []
         log_p = np.array([low, *rest, self.log_share])
         return Atoms(np.array([-self.epsilon, *(0.0 for _ in rest), self.epsilon]), log_p, log_p[::-1])
 
     @property
     def exact_supremum(self) -> Fraction:
-        """The parameter epsilon as the decimal that it is written as."""
+        """Epsilon as an exact fraction, equal to the decimal that it is written as."""
         return self.exact
 
     @property
@@ -131,5 +132,5 @@ class ThreeLossPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
+        """The rho of this pair, because exchanging P and Q leaves the losses' law unchanged."""
         return self.rho

@@ -1,18 +1,20 @@
 """Cells of two laws given as functions: densities, distribution functions, or a trade-off function.
 
-Functions are evaluated at points. Assumptions about their values in between are stated with every answer
-(``Pair.premises``); everything else is charged to the errors of the masses and to the bounds on the ratios:
+A cell is an interval of outcomes, with the mass of each law and bounds on the likelihood ratio. The functions are
+evaluated at finitely many points. Assumptions about their values between these points are stated with every answer
+(``Pair.premises``). All other errors enter the error bounds of the masses or the bounds on the ratios:
 
-- the integral of a density over a cell, by Gauss and Legendre's rules with 8 and 16 nodes: the difference of both;
-- the values: a relative error that is given, of the densities or of the distribution functions, and roundings;
-- the ratio in a cell: the least and the largest of the values seen there, and where it is not monotone their distance
-  beyond either;
-- a total below 1: the missing mass counts for upper bounds as if one law alone had it, and for lower bounds not at all.
-  The missing mass is not reduced by the stated accuracy. A total above 1 by more than the errors is refused.
+- the error of the integral of a density over a cell: the difference of the Gauss-Legendre rules with 8 and 16 nodes;
+- the error of the values of densities or distribution functions: the accuracy that the user states, and roundings;
+- the range of the ratio in a cell: from its least to its largest value at the nodes. Where the ratio is not monotone,
+  the range of its logarithm is widened by its own width at either end;
+- a total mass below 1: upper bounds count the missing mass as possible under one law only, and lower bounds do not
+  count it. The stated accuracy does not reduce the missing mass. A total that exceeds 1 by more than the errors is
+  refused.
 
-Any choice of places is sound. Cells are halved until both rules agree. Then the widths ``|dL|`` in the loss are chosen
-by mass to the power 1/8, since the mass of a cell affects the width of answers only where the losses that matter to
-delta are, which is in the tail.
+Any choice of cells is sound. Cells are halved until both rules agree. Then cells are chosen so that ``|dL|``, the width
+of a cell in the loss, depends on the mass of the cell only weakly, through its power 1/8. So cells in the tail, where
+the losses lie that matter to delta, are narrow too.
 """
 
 from __future__ import annotations
@@ -53,15 +55,15 @@ ROUNDED = 64 * UNIT_ROUNDOFF  # relative: a sum of sixteen products
 
 
 def shifted(function: Function, distance: float) -> Function:
-    """Return the function of the law shifted upwards by a distance."""
+    """Return the density or distribution function of a law after the law is shifted upwards by ``distance``."""
     return lambda x: function(x - distance)
 
 
 def asked(function: Function, x: Array, key: str) -> Array:
-    """Return the values of a function at places; it is called place by place if it does not accept arrays.
+    """Return the values of a user's function at the places x, one call per place if it does not accept arrays.
 
     Raises:
-        InvalidInputError: a value is not a finite number, 0 or greater.
+        InvalidInputError: a value is negative or not a finite number; ``key`` names the function.
     """
     try:
         found = np.asarray(function(x))
@@ -99,7 +101,7 @@ def _asked_at(function: Function, place: float, key: str) -> float:
 
 
 class _Panels:
-    """Both densities on the panels between neighbouring places."""
+    """Values, masses and quadrature errors of both densities on panels, the intervals between neighbouring places."""
 
     def __init__(self, p: Function, q: Function, left: Array, right: Array, accuracy: float) -> None:
         self.left, self.right = left, right
@@ -126,13 +128,13 @@ class _Panels:
 
     @property
     def ends(self) -> tuple[Array, Array]:
-        """Return the least and the largest loss seen on each panel; (inf, -inf) where there is none."""
+        """The least and the largest loss at the nodes of each panel; (inf, -inf) where both densities are 0."""
         known = ~np.isnan(self.loss)
         return np.where(known, self.loss, np.inf).min(axis=1), np.where(known, self.loss, -np.inf).max(axis=1)
 
     @property
     def turns(self) -> Mask:
-        """Mask of panels on which the loss is not monotone, by more than the errors of its values."""
+        """Mask of the panels on which the loss is not monotone, even allowing for the errors of the densities."""
         first, last = self.loss[:, 0], self.loss[:, 1]
         low, high = self.ends
         with np.errstate(invalid="ignore"):
@@ -144,7 +146,10 @@ class _Panels:
 
 
 def _halved(p: Function, q: Function, places: Array, accuracy: float, wide: Callable[[_Panels], Mask]) -> Array:
-    """Return the places after halving the panels that are too wide."""
+    """Return the places after halving every panel that ``wide`` selects, repeatedly until it selects none.
+
+    The halving also stops at the largest number of panels.
+    """
     done: list[Array] = []
     left, right = places[:-1], places[1:]
     for _ in range(LEVELS):
@@ -170,11 +175,11 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
     Args:
         p: density of P.
         q: density of Q.
-        places: points where a density jumps or has a corner, and points near the mass.
-        accuracy: relative error of each value.
+        places: points where a density jumps or has a corner, and points near most of the mass.
+        accuracy: relative error of each value of a density.
 
     Raises:
-        InvalidInputError: the values are not densities, or their totals miss 1.
+        InvalidInputError: the values are not densities, or an integral differs from 1.
     """
     octaves = 2.0 ** np.arange(*OCTAVES)
     first = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
@@ -193,7 +198,7 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
 
 
 def _disagree(panels: _Panels) -> Mask:
-    """Return the mask of panels on which the two rules differ, or over which the loss varies much."""
+    """Return the mask of panels on which the two quadrature rules differ, or on which the loss varies much."""
     low, high = panels.ends
     with np.errstate(invalid="ignore"):
         far = (high - low > SPAN) & np.isfinite(high - low)
@@ -238,10 +243,10 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
 
 
 def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
-    """Return masses with their errors, and a bound on the mass outside the panels.
+    """Return the masses of the panels, bounds on their errors, and the mass missing from 1 beyond quadrature errors.
 
     Raises:
-        InvalidInputError: the total misses 1.
+        InvalidInputError: the total mass differs from 1 by more than is allowed.
     """
     total, rounded = float(mass.sum()), float(rule_error.sum()) + ROUNDED
     if not 1 - MISSED - rounded - accuracy <= total <= 1 + rounded + accuracy:
@@ -254,13 +259,15 @@ def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[A
 
 
 def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -> Cells:
-    """Return cells of two laws given by their distribution functions, whose likelihood ratio does not decrease.
+    """Return cells of two laws given by their distribution functions.
+
+    The likelihood ratio dP/dQ must not decrease along the line.
 
     Args:
         p: distribution function of P.
         q: distribution function of Q.
-        places: points near the mass.
-        accuracy: absolute error of each value.
+        places: points near most of the mass.
+        accuracy: absolute error of each value of a distribution function.
 
     Raises:
         InvalidInputError: the values are not distribution functions, or the ratio decreases.
@@ -285,10 +292,10 @@ def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -
 
 
 def _refuse_falls(p: Array, q: Array, accuracy: float) -> None:
-    """Refuse values of distribution functions that fall, or leave [0, 1].
+    """Refuse values of distribution functions that decrease, or that leave [0, 1], by more than their errors.
 
     Raises:
-        InvalidInputError: they do.
+        InvalidInputError: some values do.
     """
     for values, key in ((p, "p"), (q, "q")):
         if (np.diff(values) < -2 * accuracy).any() or values.min() < -accuracy or values.max() > 1 + accuracy:
@@ -298,12 +305,13 @@ def _refuse_falls(p: Array, q: Array, accuracy: float) -> None:
 
 
 def of_values(p: Array, q: Array, accuracy: float) -> Cells:
-    """Return cells between neighbouring knots, from the values of two distribution functions there.
+    """Return the cells between neighbouring knots, from the values of two distribution functions at the knots.
 
-    Neighbours are merged where either mass is not far above its error. The likelihood ratio must not decrease.
+    Neighbouring cells are merged until both masses of each are far above their errors. The likelihood ratio dP/dQ must
+    not decrease.
 
     Raises:
-        InvalidInputError: values that fall or leave [0, 1], or a ratio that decreases.
+        InvalidInputError: the values decrease or leave [0, 1], or the ratio decreases.
     """
     _refuse_falls(p, q, accuracy)
     kept = [0]
@@ -320,8 +328,8 @@ def of_values(p: Array, q: Array, accuracy: float) -> Cells:
 def of_trade_off(function: Function, accuracy: float) -> Cells:
     """Return cells of the pair with a given trade-off function.
 
-    Q is uniform over the rates of false alarms; the likelihood ratio falls as the rate grows, as the function is
-    convex.
+    Under Q the rate of false alarms is uniform on [0, 1]. As the trade-off function is convex, the likelihood ratio
+    dP/dQ falls when that rate grows.
 
     Raises:
         InvalidInputError: the values are not those of a trade-off function.

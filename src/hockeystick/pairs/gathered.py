@@ -1,23 +1,25 @@
-"""Gathers many kinds of rounds into few, which bound the composition from both sides.
+"""Replaces many kinds of rounds by few kinds, whose compositions bound the given one from both sides.
 
-The cost of every engine grows with the number of different rounds. If there are too many, rounds of a family with
-similar parameters are replaced by one kind: one that *dominates* each of them for an upper bound, and one that each of
-them dominates for a lower bound. A product of pairs is dominated by the product of pairs that dominate them (Zhu, Dong,
-Wang 2022 [ZDW22], Theorem 10), at every epsilon, mass at infinite loss included.
+The cost of every engine grows with the number of different rounds. If there are too many, rounds of one family with
+similar parameters are replaced by rounds of a single kind. For an upper bound, this kind *dominates* each of the
+rounds; for a lower bound, each of the rounds dominates it. A product of pairs is dominated by the product of pairs that
+dominate them (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10). This holds at every epsilon, also with mass at infinite loss.
 
-Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if some kernel takes P' to P and Q' to Q:
+A pair (P', Q') dominates (P, Q) if some Markov kernel takes P' to P and Q' to Q. Therefore the families are ordered by
+their parameters:
 
-- Laplace, by distance / scale: ``1 / (1 + b'^2 t^2) = 1 / (1 + b^2 t^2) * (r + (1 - r) / (1 + b'^2 t^2))`` with
-  ``r = (b / b')^2``, so that noise of the larger scale b' is noise of the scale b plus, with probability 1 - r, noise
-  of scale b';
-- sampled Gaussians, by mu: independent normal noise is added; replacing a record likewise;
-- epochs of random allocation, by mu: independent normal noise is added to every step;
-- black boxes, by epsilon and delta: the worst pair of (epsilon', delta') dominates all that satisfy it, and a pair
-  that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
-- sampling, by the rate: the kernel that keeps the outcome with probability ``q / q'``, and draws from O otherwise,
-  takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel that takes one base pair to another
-  also takes the mixtures of the one to those of the other. The pair of batches of a fixed size has the curve of a
-  removed record for ``b >= 1``, and its mirror image below: it is ordered as a removed record is.
+- Laplace, by distance / scale: ``1 / (1 + b'^2 t^2) = 1 / (1 + b^2 t^2) * (r + (1 - r) / (1 + b'^2 t^2))`` with ``r =
+  (b / b')^2``, so that noise of the larger scale b' is the sum of noise of scale b and, with probability 1 - r,
+  independent noise of scale b';
+- sampled Gaussians, by mu, also where a record is replaced: the kernel adds independent normal noise;
+- epochs of random allocation, by mu: the kernel adds independent normal noise to every step;
+- black boxes, by epsilon and delta: the pair of (epsilon', delta') dominates every (epsilon', delta')-private pair, and
+  a pair that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
+- Poisson sampling of a base pair (W, O), by the rate: the kernel that keeps the outcome with probability ``q / q'``,
+  and draws from O otherwise, takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel that takes one
+  base pair to another also takes a sampled pair of the first to that of the second with the same rate;
+- sampling of batches of a fixed size: the curve at ``b = e^eps >= 1`` is that of Poisson sampling for a removed record,
+  and the curve at b < 1 follows by exchanging P and Q. So these pairs have the order of pairs for a removed record.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ Made = Callable[[Parameters], DominatingPair]
 
 
 class Family(NamedTuple):
-    """An ordered family, with the constructor of a pair from its parameters; larger parameters mean a worse pair."""
+    """A pair as a member of an ordered family: larger parameters give a pair that dominates.
+
+    ``key`` identifies the family, and ``made`` makes one of its pairs from parameters.
+    """
 
     key: Hashable
     made: Made
@@ -57,15 +62,16 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True)
 class Gathered:
-    """Compositions that bound a given one from both sides; both are equal to it if it has few kinds.
+    """A composition, and two compositions of fewer kinds of rounds that bound it from both sides.
 
-    The two sides are built on first use: they are not needed where a contour handles all kinds.
+    All three are equal if the given composition has few kinds of rounds. The bounding compositions are built on first
+    use, as an engine that handles all kinds does not need them.
 
     Attributes:
         exact: the given composition.
-        many: True if it has so many kinds that they are gathered.
-        curves: all rounds in their original form, if ``exact`` replaces those with only a Renyi curve by a pair.
-        moments: the Renyi curves of all rounds, if some may lie below those of their pairs.
+        many: True if it has so many kinds of rounds that they are merged into fewer.
+        curves: all rounds before those with only a Renyi curve were replaced by a pair, if any were.
+        moments: the Renyi curves of all rounds, if some of them may be lower than those of the pairs in ``exact``.
     """
 
     exact: Composition
@@ -79,22 +85,22 @@ class Gathered:
 
     @cached_property
     def families(self) -> list[Family | None]:
-        """Family in which each kind of round is gathered; ``None`` where no order is known."""
+        """The ordered family that each kind of round belongs to; ``None`` for a kind without a known order."""
         return [_family(pair) for pair, _ in self.exact.rounds]
 
     @property
     def milder(self) -> Composition:
-        """A composition that the exact one dominates."""
+        """A composition that ``exact`` dominates, for lower bounds."""
         return self._sides[0]
 
     @property
     def worse(self) -> Composition:
-        """A composition that dominates the exact one."""
+        """A composition that dominates ``exact``, for upper bounds."""
         return self._sides[1]
 
     @property
     def reason(self) -> str | None:
-        """Reason why there are two compositions; ``None`` if there is one."""
+        """Reason why ``milder`` and ``worse`` differ, stated with an answer; ``None`` if they are equal."""
         if not self.many:
             return None
         return (
@@ -104,15 +110,15 @@ class Gathered:
 
     @property
     def tried(self) -> bool:
-        """True if a contour of all rounds should be tried."""
+        """True if the contour engine should first be tried on all kinds of rounds, without merging."""
         return len(self.exact.rounds) <= TRIED
 
 
 def gathered(composition: Composition) -> Gathered:
-    """Return the composition itself, or two of fewer kinds that bound it.
+    """Return a composition with its bounds: itself if it has few kinds of rounds, else two with fewer kinds.
 
     Raises:
-        NotApplicableError: a family without a known order has too many kinds.
+        NotApplicableError: too many kinds of rounds belong to no ordered family.
     """
     one = Gathered(composition)
     if 2 * len(composition.rounds) <= MOST:
@@ -133,7 +139,7 @@ def gathered(composition: Composition) -> Gathered:
 
 
 def _gathered(composition: Composition, families: list[Family | None]) -> tuple[Composition, Composition]:
-    """Return two compositions of few kinds: one that is dominated, and one that dominates."""
+    """Return two compositions of few kinds of rounds: one that ``composition`` dominates, and one that dominates it."""
     boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
     milder: list[tuple[DominatingPair, int]] = []
     for family, (pair, count) in zip(families, composition.rounds, strict=True):
@@ -149,7 +155,7 @@ def _gathered(composition: Composition, families: list[Family | None]) -> tuple[
 
 
 def _family(pair: DominatingPair) -> Family | None:
-    """Return the family of a pair; ``None`` if no order is known."""
+    """Return the ordered family that a pair belongs to, with its parameters; ``None`` if no order is known."""
     if isinstance(pair, _sampled()):  # the usual families in plans of many kinds
         return _sampled_family(pair)
     if isinstance(pair, pairs.LaplacePair):
@@ -166,7 +172,7 @@ def _family(pair: DominatingPair) -> Family | None:
 
 
 def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutReplacementPair) -> Family | None:
-    """Return the family of a pair sampled from a base pair: ordered by the rate, and by the order of the base."""
+    """Return the family of a sampled pair, ordered by the parameters of its base pair and by the sampling rate."""
     base, kind = _family(pair.base), type(pair)
     if base is None:
         return None
@@ -175,7 +181,7 @@ def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutRepl
 
 
 def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
-    """Return the types of pairs sampled from a base pair at a rate, ordered by both."""
+    """Return the classes of sampled pairs that are ordered by the sampling rate and by the order of the base pair."""
     return PoissonRemovePair, PoissonAddPair, pairs.WithoutReplacementPair
 
 
@@ -185,10 +191,11 @@ def _innermost(key: Hashable) -> Hashable:
 
 
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
-    """Return the boxes of each family: minimum and maximum of each parameter, and the number of rounds within.
+    """Return boxes in parameter space that contain all pairs of each family.
 
-    The box with the largest product of its spread in log-parameters and its number of rounds is cut in the middle,
-    until there are enough boxes.
+    A box is (constructor, least value of each parameter, largest value of each parameter, number of rounds within).
+    Each step cuts the box with the largest product of its spread, in logarithms of its widest parameter, and its number
+    of rounds. The box is cut in the middle of that parameter.
     """
     import heapq  # late: few plans have so many kinds
 

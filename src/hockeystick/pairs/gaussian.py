@@ -1,8 +1,8 @@
 """The Gaussian pair: P = N(mu, 1), Q = N(0, 1), with mu = distance / standard deviation.
 
-Dominates the Gaussian mechanism in any dimension, because the law is invariant under rotation (Dong, Roth, Su 2022
-[DRS22], Theorem 2.7), and is its own mirror image: P and Q may be swapped. Closed under composition: mu^2 adds
-up (Corollary 3.3 there).
+The pair dominates the Gaussian mechanism in any dimension, because the noise is invariant under rotation (Dong, Roth,
+Su 2022 [DRS22], Theorem 2.7). Exchanging P and Q does not change the law of the loss. A composition of Gaussian pairs
+is a Gaussian pair, whose ``mu^2`` is the sum of theirs (Corollary 3.3 of [DRS22]).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DENSITY_AT_0 = 0.39894228040143270  # 1 / sqrt(2 pi) = 0.398942280401432677..., 
 
 @dataclass(frozen=True, slots=True)
 class GaussianLocation:
-    """Densities of N(mu, 1) against N(0, 1); loss ``mu x - mu^2/2``."""
+    """The densities of N(mu, 1) under P and of N(0, 1) under Q, with the loss ``mu x - mu^2/2``."""
 
     mu: float
 
@@ -43,7 +43,7 @@ class GaussianLocation:
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI
 
     def loss(self, x: Array) -> Array:
-        """``mu x - mu^2/2``, formed as ``mu (x - mu/2)``."""
+        """The loss ``mu x - mu^2/2``, computed as ``mu (x - mu/2)``."""
         return self.mu * (x - 0.5 * self.mu)
 
     def log_contrast(self, x: Array) -> Array:
@@ -57,24 +57,27 @@ class GaussianLocation:
         return Masses(ndtr(x - self.mu), ndtr(self.mu - x), ndtr(x), ndtr(-x))
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss; infinite where it leaves the range of a double."""
+        """Return the x of each loss, infinite where it leaves the range of a double."""
         with np.errstate(over="ignore"):
             return loss / self.mu + 0.5 * self.mu
 
     def loss_error(self, x: Array) -> Array:
-        """Roundings of numbers of size ``mu (|x| + mu/2)``: of mu (four if folded), of x, and of the operations."""
+        """Bound on the error of the loss, from the roundings of mu, of x and of the operations."""
         return 8 * self.mu * (np.abs(x) + 0.5 * self.mu)
 
     def log_p_error(self, x: Array) -> Array:
-        """Rounding of mu, of x, of ``x - mu``, of the square and of the sum."""
+        """Bound on the error of the log-density, from rounding mu, x, ``x - mu``, the square and the sum."""
         return 8 * np.square(np.abs(x) + self.mu) + 8
 
     def growth(self, x: Array) -> Array:
-        """``|phi(x + iy)| = phi(x) e^{y^2/2}``; moving x by y changes log phi by at most ``|x| y + y^2/2``."""
+        """The growth constant ``|x| + mu`` of the normal densities.
+
+        With ``|phi(x + iy)| = phi(x) e^{y^2/2}``, moving x by y changes log phi by at most ``|x| y + y^2/2``.
+        """
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return an interval by the normal tail bound ``Phi(-r) <= exp(-r^2/2)``, around either mean."""
+        """Return an interval around both means, from the normal tail bound ``Phi(-r) <= exp(-r^2/2)``."""
         r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
@@ -100,7 +103,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """Upper bound on ``2 Phi(mu / 2) - 1``, the distance of two normal laws: mu times the normal density at 0."""
+        """Upper bound on the total variation distance ``2 Phi(mu / 2) - 1``: mu times the normal density at 0."""
         return min(next_up(self.mu * DENSITY_AT_0, 2), 1.0)
 
     @property
@@ -111,7 +114,7 @@ class GaussianPair(DominatingPair):
         return QuadraticTransform(self.mu)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
-        """The transform after Poisson sampling, by the trapezoid rule."""
+        """The characteristic function after Poisson sampling, by the trapezoid rule."""
         return MixtureTransform.sampled(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @property
@@ -129,7 +132,7 @@ class GaussianPair(DominatingPair):
         return moment.gaussian(self.mu, t)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling: the better of the trapezoid rule and a rough bound."""
+        """Upper bound on K(t) after Poisson sampling: the smaller of a trapezoid-rule bound and a rough bound."""
         rough = moment.mixture_add if add else moment.mixture_remove
         bound = rough(self.log_moment, rate, t)
         return min(self.sampled_transform(rate, add).log_moment(t), bound)
@@ -153,5 +156,5 @@ class GaussianPair(DominatingPair):
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[GaussianPair, int]]) -> Sequence[tuple[GaussianPair, int]]:
-        """Any composition of Gaussians is one Gaussian: mu^2 adds up."""
+        """Return one Gaussian pair with the same composition: the ``mu^2`` of all rounds add up."""
         return [(cls(math.sqrt(math.fsum(count * pair.mu * pair.mu for pair, count in rounds))), 1)]

@@ -1,20 +1,22 @@
 """The privacy curve of the Gaussian pair, enclosed: ``delta = Phi(-a) - e^eps Phi(-a - mu)``, ``a = eps/mu - mu/2``.
 
-Balle, Wang 2018 [BW18], Theorem 8; mu-GDP in Dong, Roth, Su 2022 [DRS22], Corollary 2.13. The
-difference cancels, and deltas may lie below the range of a double. As ``phi(a + x) e^(-mu x) = e^eps phi(a + mu + x)``,
+The formula is Theorem 8 of Balle, Wang 2018 [BW18], and for mu-GDP Corollary 2.13 of Dong, Roth, Su 2022 [DRS22]. The
+difference loses digits by cancellation, and delta may lie below the range of a double. As ``phi(a + x) e^(-mu x) =
+e^eps phi(a + mu + x)``,
 
     delta = int_0^inf phi(a + x) (1 - e^(-mu x)) dx,
 
-which falls in a and grows in mu, so that roundings of both are charged by moving them. For a >= 0 the factor phi(a) is
-taken out. The integral is computed by Gauss-Legendre rules (numerics/legendre.py), on panels so narrow that the error
-is at most 2^-54 of an envelope:
+which falls in a and grows in mu. So the rounding errors of a and mu are accounted for by moving a and mu to the side
+that makes the bound valid. For a >= 0 the factor phi(a) is taken out of the integral. The integral is computed by
+Gauss-Legendre rules (numerics/legendre.py). The panels are so narrow that the error is at most 2^-54 of the integral of
+an envelope. There are two cases:
 
-- ``phi(a + x) mu (1 + x)`` where mu is at most 8: the integrand at a distance r from the panel is at most ``e^((1 +
-  mu) r)`` times the value of the envelope on the panel, apart from the growth of phi;
-- each of the two terms where mu is larger; they are then integrated separately, and their difference is no smaller
-  than about a hundredth of either.
+- If mu is at most 8, the envelope is ``phi(a + x) mu (1 + x)``. Apart from the growth of phi, the integrand at a
+  distance r from a panel in the complex plane is at most ``e^((1 + mu) r)`` times the envelope on the panel.
+- If mu is larger, the integrals of ``phi(a + x)`` and ``phi(a + x) e^(-mu x)`` are computed separately, and each
+  function is its own envelope. The difference of the integrals is no smaller than about a hundredth of either.
 
-The mass outside the panels, which is below ``e^-80 phi(a)`` by Mills' ratio, counts for the upper end.
+The integral outside the panels is below ``e^-80 phi(a)`` by Mills' ratio. It is added to the upper bound only.
 """
 
 from __future__ import annotations
@@ -51,12 +53,15 @@ class Integral(NamedTuple):
 
 
 def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
-    """Return certified ends of log delta, for epsilon >= 0 and mu > 0, of which mu may err by a few roundings."""
+    """Return a certified lower and upper bound on log delta at epsilon >= 0, for mu > 0.
+
+    The given mu may be off by a few roundings.
+    """
     return _log_delta_end(epsilon, mu, Side.BELOW), _log_delta_end(epsilon, mu, Side.ABOVE)
 
 
 def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Return certified ends of the epsilon at which log delta is between two finite values."""
+    """Return a certified lower and upper bound on the epsilon at which log delta lies between two finite values."""
 
     def below(epsilon: float) -> float:
         return _log_delta_end(epsilon, mu, Side.BELOW)
@@ -72,15 +77,16 @@ def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, floa
 def crossing(
     below: Callable[[float], float], above: Callable[[float], float], target: tuple[float, float], high: float
 ) -> tuple[float, float]:
-    """Return certified ends of the epsilon at which a falling curve is between two values; 0 if it is below at 0.
+    """Return certified bounds on the epsilon at which a decreasing curve takes a value known to lie in an interval.
 
-    Both ends are moved outward from a numerical root until they are certified.
+    Both bounds are 0 if the curve lies below the interval at 0. They start from a numerical root, and are moved outward
+    until they are certified.
 
     Args:
         below: lower bound on the curve at an epsilon.
-        above: upper bound on the curve; it falls, and is at most the first value at ``high``.
-        target: the two values, in ascending order.
-        high: an upper end.
+        above: upper bound on the curve at an epsilon; it decreases, and is at most ``target[0]`` at ``high``.
+        target: the ends of the interval, in ascending order.
+        high: an upper bound on the epsilon.
     """
     least, most = target
     if above(0.0) <= least:
@@ -92,7 +98,10 @@ def crossing(
 
 
 def _log_delta_end(epsilon: float, mu: float, side: Side) -> float:
-    """Return one end of log delta; a and mu are moved to its side by their roundings."""
+    """Return the lower or the upper bound on log delta, as ``side`` says.
+
+    Both ``a`` (see the module) and mu are first moved by their rounding errors, towards that side.
+    """
     slip = side * MU_ROUNDINGS * UNIT_ROUNDOFF
     a = (epsilon / mu - 0.5 * mu) - slip * (epsilon / mu + 0.5 * mu)
     return min(_log_end(a, mu * (1 + slip), side), 0.0)
@@ -123,7 +132,10 @@ def _log_end(a: float, mu: float, side: Side) -> float:
 
 
 def _integral(a: float, mu: float | None) -> Integral:
-    """``int_0^inf e^(-(a + x)^2/2) w(x) dx``, times ``e^(a^2/2)`` for a > 0; w is ``1 - e^(-mu x)``, or 1."""
+    """``int_0^inf e^(-(a + x)^2/2) w(x) dx`` with bounds on its error; w is ``1 - e^(-mu x)``, or 1 if mu is ``None``.
+
+    For a > 0 the integral is multiplied by ``e^(a^2/2)``.
+    """
     low = max(0.0, -a - REACH)
     high = 2 * DEPTH / (a + math.sqrt(a * a + 2 * DEPTH)) if a > 0 else REACH - a
     growth = max(abs(a + low), abs(a + high)) + (0.0 if mu is None else 1 + mu)

@@ -1,22 +1,24 @@
 """Gaussian noise on a vector whose norm is estimated by random projections: a random sensitivity.
 
-DP-SGD-JL (Bu, Gopi, Kulkarni, Lee, Shen, Tantipongpipat 2021 [BGK+21]) clips a gradient g by an estimate of its norm,
-the root mean square of r projections ``<g, v_j>`` on standard normal vectors: ``|g| sqrt(X / r)`` with X chi-squared of
-r degrees of freedom, whatever g is. A clipped gradient so has the norm ``C min(|g| / C, sqrt(r / X))``, which may be
-above C.
+DP-SGD-JL (Bu, Gopi, Kulkarni, Lee, Shen, Tantipongpipat 2021 [BGK+21]) clips a gradient g to a bound C by an estimate
+of its norm: the root mean square of r projections ``<g, v_j>`` on standard normal vectors v_j. Whatever g is, the
+estimate is ``|g| sqrt(X / r)`` with X chi-squared of r degrees of freedom. So the clipped gradient has the norm ``C
+min(|g| / C, sqrt(r / X))``, which may be above C.
 
-**The pair.** The projections of one step are drawn before any release and may serve all records, so that the other
-records' part of the sum depends on them: treat them as public. Given them, the laws with the record and without it are
-normal, at a distance of at most ``S = sqrt(r / X)`` bounds C, and N(S / sigma, 1) against N(0, 1) dominates. Hence
-``(X, N(S / sigma, 1))`` against ``(X, N(0, 1))`` dominates the whole step: the law of its loss is a mixture of normal
-laws of mean ``m^2 / 2`` and variance ``m^2``, ``m = S / sigma``. It is its own mirror image. As the projections are not
-in fact public, it need not be tight. Its moments ``E e^(tL)`` are infinite for every t > 0, since S^2 has a power law
-for its tail: there is no Renyi bound.
+**The pair.** The vectors v_j of one step are drawn before any release and may serve all records, so that the other
+records' part of the sum depends on them. So the v_j are treated as public. Given the v_j, the laws with the record and
+without it are normal. The distance of their means is at most ``S C`` with ``S = sqrt(r / X)``, and N(S / sigma, 1)
+against N(0, 1) dominates, where sigma C is the standard deviation of the noise. Hence ``(X, N(S / sigma, 1))`` against
+``(X, N(0, 1))`` dominates the whole step. With ``m = S / sigma``, the law of its loss is a mixture, over X, of normal
+laws of mean ``m^2 / 2`` and variance ``m^2``. Exchanging P and Q does not change this law. The pair need not be tight,
+as the v_j are not in fact public. Its moments ``E e^(tL)`` are infinite for every t > 0, since the tail of S^2 is a
+power law: there is no Renyi bound.
 
-**In numbers.** X is rounded down to the lower end of its cell, which makes m larger: the pair of a larger m dominates.
-Below the least cell the loss counts as infinite. The law of the loss l is then cut into cells, in each of which the
-likelihood ratio lies between ``e^l`` at its two ends, and is spread between them (``pairs/knots.py``). Masses are
-differences of normal distribution functions, taken from the smaller tail, with an assumed error of :data:`ACCURACY`.
+**In numbers.** The range of X is cut into cells, and X is rounded down to the lower end of its cell. This makes m
+larger, and the pair of a larger m dominates. If X is below the least cell, the loss counts as infinite. The range of
+the loss l is then cut into cells, too. In each of these the likelihood ratio ``e^l`` is spread to its values at the two
+ends of the cell (``pairs/knots.py``). Masses are differences of normal distribution functions, computed in the smaller
+tail, with an assumed error of :data:`ACCURACY`.
 """
 
 from __future__ import annotations
@@ -42,10 +44,10 @@ MOST = 700.0  # losses from here on count as infinite: this affects no epsilon t
 
 @lru_cache(maxsize=8)
 def jl_pair(noise: float, projections: int) -> KnottedPair:
-    """Return the pair of one step that uses every record.
+    """Return the pair of one step without sampling.
 
     Args:
-        noise: standard deviation over the clipping bound.
+        noise: standard deviation of the noise, divided by the clipping bound.
         projections: number r of random vectors.
     """
     mean, weight = _distances(noise, projections)
@@ -74,7 +76,11 @@ def jl_pair(noise: float, projections: int) -> KnottedPair:
 
 
 def _distances(noise: float, r: int) -> tuple[Array, Array]:
-    """Return distances in units of the noise, and their probabilities, largest first; the rest has infinite loss."""
+    """Return the values that the random distance of the two normal laws is rounded up to, and their probabilities.
+
+    Distances are in standard deviations of the noise, and decrease. The probability missing from 1 belongs to infinite
+    loss.
+    """
     edges = np.geomspace(2 * float(gammaincinv(r / 2, FAILED)), 2 * float(gammainccinv(r / 2, FAILED)), CELLS + 1)
     low, high = gammainc(r / 2, edges / 2), gammaincc(r / 2, edges / 2)
     weight = np.where(edges[1:] <= r, np.diff(low), -np.diff(high))
@@ -83,7 +89,10 @@ def _distances(noise: float, r: int) -> tuple[Array, Array]:
 
 
 def _cells(losses: Array, weight: Array, mean: Array) -> Array:
-    """Return the P-masses of the loss between neighbouring places."""
+    """Return the P-mass between neighbouring ``losses``, for the mixture of Gaussian pairs with the mu in ``mean``.
+
+    ``weight`` holds the probability of each mu.
+    """
     total = np.zeros(len(losses) - 1)
     for m, w in zip(mean.tolist(), weight.tolist(), strict=True):
         z = (losses - m * m / 2) / m

@@ -1,8 +1,8 @@
 """The product of several pairs released in one round.
 
-A round that releases several things with independent noise is dominated by the product of their pairs (Zhu,
-Dong, Wang 2022 [ZDW22], Theorem 10). A composition is a product itself, so it treats the parts as separate rounds
-(``RenyiCurve.factors``), and no engine sees the product.
+A round that releases several things with independent noise is dominated by the product of their pairs (Zhu, Dong, Wang
+2022 [ZDW22], Theorem 10). A composition replaces such a pair by its factors (``RenyiCurve.factors``), so that engines
+never have to handle the product.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class JointPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The sums of the parts' lower and upper ends."""
+        """The sum of the parts' least losses, and the sum of the parts' largest losses."""
         ranges = [(part.loss_range, count) for part, count in self.factors]
         return sum(count * low for (low, _), count in ranges), sum(count * high for (_, high), count in ranges)
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The sum of the largest losses, if every part has an exact one."""
+        """The sum of the parts' largest losses as an exact fraction; ``None`` unless all of these are known exactly."""
         found = [(part.exact_supremum, count) for part, count in self.factors]
         if any(exact is None for exact, _ in found):
             return None

@@ -1,36 +1,39 @@
-"""A pair of laws known cell by cell: a pair with finitely many losses that dominates it, and one it dominates.
+"""Bounds on a pair of laws known cell by cell: a pair of finitely many losses above it, and one below it.
 
-The outcomes are cut into cells. Cell i has the mass ``p_i`` under P, off by at most ``e_i``, and ``q_i`` under Q, off
-by at most ``f_i``; in it the likelihood ratio dP/dQ lies between ``a_i`` and ``b_i``.
+The outcomes are divided into cells. Cell i has the mass ``p_i`` under P, with an error of at most ``e_i``, and ``q_i``
+under Q, with an error of at most ``f_i``. In cell i the likelihood ratio dP/dQ lies between ``a_i`` and ``b_i``.
 
-A pair with finitely many losses is a list of ratios ``r_j`` with Q-masses ``w_j``, P-masses ``r_j w_j``, a mass that P
-alone has and one that Q alone has. For every alpha its divergence is ``sum_j w_j (r_j - alpha)_+``, and more where P
-alone has mass: it grows with each mass, in both orders of the laws, after Poisson sampling, and in every product. So a
-pair whose masses are rounded up dominates the pair with the true masses at the same ratios.
+A pair with finitely many losses is a list of ratios ``r_j`` with Q-masses ``w_j`` and P-masses ``r_j w_j``, a mass that
+only P has, and a mass that only Q has. For every alpha its hockey-stick divergence is ``sum_j w_j (r_j - alpha)_+``
+plus the mass that only P has. So it does not decrease if a mass is made larger. This also holds with P and Q exchanged,
+after Poisson sampling, and for every product. Hence a pair whose masses are rounded up dominates the pair with the true
+masses at the same ratios.
 
-**Above.** Spreading the ratio of a cell to ``a`` and ``b`` with its mean kept makes the adversary stronger (Doroshenko
-et al. 2022 [DGK+22]): the Q-masses are ``(b q - p) / (b - a)`` at a and ``(p - a q) / (b - a)`` at b. With the errors
-they are at most
+**Above.** A pair dominates (P, Q) if the ratio in each cell takes only the values ``a`` and ``b``, with the same mean
+(Doroshenko et al. 2022 [DGK+22]). The Q-masses are ``(b q - p) / (b - a)`` at a and ``(p - a q) / (b - a)`` at b. With
+the errors e and f they are at most
 
     w_a = (b (q + f) - (p - e)) / (b - a),    w_b = (p + e - a (q - f)) / (b - a),
 
-nor more than ``q + f``, and ``w_b`` no more than ``(p + e) / b``. A narrow cell is widened first, as errors are divided
-by its width. With b infinite all of Q is at a, and P alone has the rest ``p + e - a (q - f)``; likewise with a = 0.
+Both are also at most ``q + f``, and ``w_b`` is at most ``(p + e) / b``. A narrow cell is widened first, as errors are
+divided by its width ``b - a``. If b is infinite, the whole Q-mass is put at a, and the remaining P-mass ``p + e - a (q
+- f)`` is one that only P has. The case a = 0 is the same with P and Q exchanged.
 
-**Below.** Revealing only the cell of an outcome is post-processing: the pair of the cells' masses is dominated. The
-loss ``log dP/dQ`` is a random variable under P, and the divergence of a product grows with each loss and each mass of
-that variable. Under P the mass of a cell is at least ``p - e``, its ratio at least ``(p - e) / (q + f)``: with the
-Q-mass ``w = q - f`` at that ratio the P-mass is no larger than the true one, also of the mixture ``(1 - s) w + s w r``
-that Poisson sampling makes. With the laws exchanged the ratio is at most ``(p + e) / (q - f)``: there are two pairs
-below, one for each order.
+**Below.** Revealing only the cell of an outcome is post-processing, so that (P, Q) dominates the pair of the cells'
+masses. The loss ``log dP/dQ`` is a random variable under P, and the divergence of a product does not decrease if a loss
+or its P-mass is made larger. Under P the mass of a cell is at least ``p - e``, and its ratio r is at least ``(p - e) /
+(q + f)``. If the Q-mass ``w = q - f`` is placed at this lower bound, the P-mass is no larger than the true one. The
+same holds for the mixture ``(1 - s) w + s w r`` that Poisson sampling makes. With P and Q exchanged, the bound needed
+is ``r <= (p + e) / (q - f)``. So there are two pairs below (P, Q): one for each order of the laws.
 
-**Both orders.** The larger of the divergences of (P, Q) and of (Q, P) is convex in alpha, so that it is the curve of a
-pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). Between the ratios of both it lies below its chords, which
-belong to the pair whose Q-mass at a ratio is the jump of the slope there. The effect of rounding on the masses is
-measured at every ratio, and charged as a factor.
+**Both orders.** The maximum of the divergences of (P, Q) and of (Q, P) is convex in alpha, so that it is the curve of a
+pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). Between neighbouring ratios of the two pairs it lies below its
+chord. The chords form the curve of another pair, whose Q-mass at a ratio is the change of the slope there. The effect
+of rounding is measured at every ratio, and all masses are multiplied by a factor that covers it.
 
-**Ratios that increase.** If dP/dQ does not decrease along the line, its values in a cell lie between the mean
-ratios ``p / q`` of the cells before and after it; 0 comes before the first cell, infinity after the last one.
+**Ratios that increase.** If dP/dQ does not decrease along the line, its values in a cell lie between the mean ratio ``p
+/ q`` of the cell before and that of the cell after. For the first cell the lower bound is 0, and for the last cell the
+upper bound is infinity.
 """
 
 from __future__ import annotations
@@ -58,9 +61,9 @@ class KnottedPair(DominatingPair):
 
     Attributes:
         losses: finite losses, increasing.
-        log_q: log of the mass of each under Q; the log-mass under P is larger by the loss.
-        only_p: mass of P alone, at infinite loss.
-        only_q: mass of Q alone.
+        log_q: log of the Q-mass at each loss; the log of the P-mass is this number plus the loss.
+        only_p: P-mass at loss +inf, where Q has none.
+        only_q: Q-mass at loss -inf, where P has none.
     """
 
     losses: tuple[float, ...]
@@ -70,7 +73,10 @@ class KnottedPair(DominatingPair):
 
     @classmethod
     def of(cls, losses: Array, q: Array, only_p: float = 0.0, only_q: float = 0.0) -> KnottedPair:
-        """Return the pair with these masses under Q, in any order, of which some may be 0."""
+        """Return the pair with the Q-masses ``q`` at the given losses, in any order; masses of 0 are dropped.
+
+        Masses at equal losses are added.
+        """
         known = q > 0
         order = np.argsort(losses[known], kind="stable")
         found, at = np.unique(losses[known][order], return_inverse=True)
@@ -87,7 +93,7 @@ class KnottedPair(DominatingPair):
 
     @cached_property
     def atoms(self) -> Atoms:
-        """All losses; the masses of one law alone have infinite loss."""
+        """The atoms at all finite losses, at +inf for mass that only P has, and at -inf for mass that only Q has."""
         loss, log_q = np.array(self.losses), np.array(self.log_q)
         return Atoms(loss, log_q + loss, log_q).beside(self.only_p, self.only_q)
 
@@ -98,12 +104,12 @@ class KnottedPair(DominatingPair):
         return KnottedPair(tuple(losses.tolist()), tuple((log_q - losses).tolist()), self.only_q, self.only_p)
 
     def log_moment(self, t: float) -> float:
-        """The sum over the losses, rounded up."""
+        """Upper bound on K(t), as a sum over the finite losses."""
         return moment.atoms(np.array(self.losses), np.array(self.log_q) + np.array(self.losses), t)
 
 
 class Cells(NamedTuple):
-    """Cells of the outcomes; each array has shape (n,).
+    """The outcomes of two laws P and Q, divided into n cells; each array has shape (n,).
 
     Attributes:
         p: masses under P.
@@ -128,10 +134,10 @@ class Cells(NamedTuple):
 
 
 def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Array, Array]:
-    """Return ``least`` and ``reverse`` of cells along which the likelihood ratio does not decrease.
+    """Return the bounds ``least`` and ``reverse`` (see :class:`Cells`) of cells along which dP/dQ does not decrease.
 
     Raises:
-        InvalidInputError: the masses contradict this.
+        InvalidInputError: the masses show that dP/dQ decreases.
     """
     least, back = _reached(p, q, p_error, q_error), _reached(*(one[::-1] for one in (q, p, q_error, p_error)))[::-1]
     # the mean ratio of a cell is at least that of every cell before it
@@ -149,7 +155,7 @@ def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Arra
 
 
 def _reached(p: Array, q: Array, p_error: Array, q_error: Array) -> Array:
-    """Return, for each cell, the largest lower bound on the mean ratio of the cells before it."""
+    """Return, for each cell, the largest of the lower bounds on the mean of dP/dQ in the cells before it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(p > p_error, (p - p_error) / (q + q_error), 0.0) * (1 - ROUNDINGS)
     mean = np.where(np.isfinite(mean), mean, 0.0)  # a cell of P alone gives no bound for cells with mass under Q
@@ -157,10 +163,10 @@ def _reached(p: Array, q: Array, p_error: Array, q_error: Array) -> Array:
 
 
 def spread_above(cells: Cells) -> KnottedPair:
-    """Return a pair that dominates (P, Q): the ratio in each cell is spread to the ends of its range.
+    """Return a pair that dominates (P, Q), by spreading the ratio in each cell to the ends of its range.
 
     Raises:
-        InvalidInputError: the mean ratio of a cell lies outside this range.
+        InvalidInputError: the mean ratio of a cell lies outside the range given for that cell.
     """
     p_most, q_most = (cells.p + cells.p_error) * (1 + ROUNDINGS), (cells.q + cells.q_error) * (1 + ROUNDINGS)
     p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
@@ -210,7 +216,7 @@ def spread_above(cells: Cells) -> KnottedPair:
 
 
 def _narrow(cells: Cells) -> float:
-    """Return the width to which narrow cells are widened; any choice is sound."""
+    """Return the least width of a cell in the loss; narrower cells are widened to it. Any value is sound."""
     seen = (cells.p > 0) & (cells.q > 0)
     if not seen.any():
         return NARROW
@@ -233,7 +239,7 @@ def merged_below(cells: Cells) -> KnottedPair:
 
 
 def either_order(pair: KnottedPair) -> KnottedPair:
-    """Return a pair that dominates ``pair`` and the pair with its laws exchanged."""
+    """Return a pair that dominates both ``pair`` and the pair with P and Q exchanged."""
     first, second = _within(pair), _within(pair.mirror)
     losses = np.unique(np.concatenate([first.losses, second.losses]))
     only_p, only_q = max(first.only_p, second.only_p), max(first.only_q, second.only_q)
@@ -255,12 +261,12 @@ def either_order(pair: KnottedPair) -> KnottedPair:
 
 
 def _spacing(losses: Array) -> float:
-    """Return the distance below which losses are merged; any choice is sound."""
+    """Return the difference below which neighbouring losses are merged; any value is sound."""
     return max(float(np.median(np.diff(losses))), 1e-9) * 1e-3 if len(losses) > 1 else 1.0
 
 
 def _within(pair: KnottedPair) -> KnottedPair:
-    """Return the pair with losses beyond the range of an exponential taken as infinite."""
+    """Return the pair with every loss above :data:`LARGEST` replaced by an infinite loss."""
     losses, log_q = np.array(pair.losses), np.array(pair.log_q)
     beyond = losses > LARGEST
     if not beyond.any():
@@ -270,12 +276,15 @@ def _within(pair: KnottedPair) -> KnottedPair:
 
 
 def _mass(pair: KnottedPair) -> float:
-    """Return the mass of P."""
+    """Return the total mass of P."""
     return float(np.exp(np.array(pair.log_q) + np.array(pair.losses)).sum()) + pair.only_p
 
 
 def _curve(pair: KnottedPair, losses: Array) -> Array:
-    """Return the divergence at ``alpha = e^loss`` for increasing losses, summed from above without differences."""
+    """Return the hockey-stick divergence of a pair at ``alpha = e^loss`` for each of the given, increasing losses.
+
+    Only positive terms are added, from the largest loss downwards, so that nothing cancels.
+    """
     own, q = np.array(pair.losses), np.exp(np.array(pair.log_q))
     at = np.unique(np.concatenate([losses, own]))
     mass = np.zeros(len(at))

@@ -1,11 +1,12 @@
 """The Laplace pair: P = Lap(theta, 1), Q = Lap(0, 1), with theta = distance / scale.
 
 The loss is ``-theta`` for x <= 0, ``theta`` for x >= theta and ``2x - theta`` between: two atoms and a smooth part.
-The pair is its own mirror image. It dominates the Laplace mechanism on vectors whose L1 change is at most theta scales.
-Proof: let A, B, C be the law of iid log-concave noise shifted by 0, by v_1 e_1, and by v_1 e_1 + v_2 e_2. A test of
-level a for A against B has power at most 1 - f_1(a) with f_i the trade-off function of the scalar shift v_i, so
-against C at most 1 - f_2(1 - f_1(a)). For scalar log-concave noise the same half-line is optimal for every shift, hence
-f_2(1 - f_1(a)) = f_{v_1 + v_2}(a). Repeat over the coordinates.
+Exchanging P and Q does not change the law of the loss. The pair dominates the Laplace mechanism on vectors that change
+by at most theta scales in L1 norm. Proof: let A, B, C be the laws of iid log-concave noise shifted by 0, by v_1 e_1,
+and by v_1 e_1 + v_2 e_2. Let f_i be the trade-off function of the scalar shift v_i. A test of level a for A against B
+has power at most 1 - f_1(a). So a test of level a for A against C has power at most 1 - f_2(1 - f_1(a)). For scalar
+log-concave noise the same half-line is optimal for every shift, hence f_2(1 - f_1(a)) = f_{v_1 + v_2}(a). The same
+argument applies to one coordinate after another.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ MOMENT_PANELS = 4096  # panels of the middle part; the error is of second order 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceMiddle:
-    """Densities of Lap(theta, 1) and Lap(0, 1) for 0 < x < theta, possibly times another constant factor.
+    """The densities of Lap(theta, 1) and Lap(0, 1) between the two centres, 0 < x < theta, up to a constant factor.
 
     Attributes:
         theta: the distance of the two centres in units of the scale.
-        log_top: log of the density at either centre, under its own law.
+        log_top: log of the density under P at theta, which equals the density under Q at 0.
     """
 
     theta: float
@@ -59,7 +60,7 @@ class LaplaceMiddle:
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Return the mass of each law between 0 and x, and between x and theta, by exponentials."""
+        """Return the mass of each law between 0 and x, and between x and theta."""
         x = np.clip(x, 0.0, self.theta)
         rest, top = self.theta - x, math.exp(self.log_top)
         return Masses(
@@ -74,15 +75,15 @@ class LaplaceMiddle:
         return np.minimum(np.maximum(0.5 * (loss + self.theta), 0.0), self.theta)
 
     def loss_error(self, x: Array) -> Array:
-        """Rounding of theta, of x and of the difference."""
+        """Bound on the error of the loss, from the roundings of theta, of x and of their difference."""
         return np.full_like(x, 8 * self.theta)
 
     def log_p_error(self, x: Array) -> Array:
-        """Rounding of theta, of x and of the differences, and of the factor where it is far from 1."""
+        """Bound on the error of the log-density, from rounding theta, x, the differences and ``log_top``."""
         return np.full_like(x, 8 * self.theta + 8 * max(abs(self.log_top), 1.0))
 
     def growth(self, x: Array) -> Array:
-        """The growth constant: ``|exp(+-(x + iy))|`` grows by ``exp(|y|)`` at most, in any direction."""
+        """The growth constant 1: at ``x + iy`` the densities are at most ``exp(|y|)`` times as large as at x."""
         return np.ones_like(x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -120,7 +121,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def exact_supremum(self) -> Fraction:
-        """``distance / scale``, both as written."""
+        """``distance / scale`` as an exact fraction, with both parameters taken as the decimals that were written."""
         return decimal(self.distance) / decimal(self.scale)
 
     @property
@@ -144,7 +145,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]]:
-        """The moments of Mironov 2017 [Mir17], Proposition 6."""
+        """The moments ``E_Q (dP/dQ)^i``, by Mironov 2017 [Mir17], Proposition 6."""
         return self._ratio_moments
 
     def _ratio_moments(self, most: int) -> list[Decimal]:
@@ -156,16 +157,16 @@ class LaplacePair(DominatingPair):
         return out
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """Return the characteristic function after sampling, by quadrature, when a record is added or removed."""
+        """Return the characteristic function after Poisson sampling, for an added or a removed record."""
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after sampling, by atoms and panels; see :func:`sampled_log_moment`."""
+        """Upper bound on K(t) after Poisson sampling; see the function :func:`sampled_log_moment`."""
         return sampled_log_moment(self.smooth, self.atoms, self.log_moment, rate, add, t)
 
 
 def sampled_transform(middle: LaplaceMiddle, atoms: Atoms, rate: float, add: bool) -> SampledLaplaceTransform:
-    """Return the characteristic function of a round with these densities and atoms after Poisson sampling."""
+    """Return the characteristic function, after Poisson sampling, of the pair with these densities and atoms."""
     seen = np.isfinite(atoms.log_q)
     losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
     return SampledLaplaceTransform(middle.theta, middle.log_top, losses, log_masses, rate, add)
@@ -174,17 +175,18 @@ def sampled_transform(middle: LaplaceMiddle, atoms: Atoms, rate: float, add: boo
 def sampled_log_moment(
     middle: LaplaceMiddle, atoms: Atoms, base: Callable[[float], float], rate: float, add: bool, t: float
 ) -> float:
-    """Upper bound on K(t) after Poisson sampling: the sum over the atoms, and panels between them.
+    """Upper bound on K(t) after Poisson sampling: a sum over the atoms plus a bound on the integral of the smooth part.
 
-    With ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add).
+    The integral is bounded panel by panel: with ``g = 1 - q + q e^l``, l the base loss, the integrand is log-convex if
+    a record is removed, and log-concave if one is added.
 
     Args:
         middle: the smooth part of the base pair.
-        atoms: its atoms; outcomes that only Q has are among them, with loss minus infinity.
+        atoms: the atoms of the base pair; outcomes that only Q has are among them, with loss minus infinity.
         base: upper bounds on K of the base pair, with its laws exchanged if a record is added.
         rate: q.
         add: True for the direction that adds a record.
-        t: the order, less 1.
+        t: the Renyi order, less 1.
     """
     rough = (moment.mixture_add if add else moment.mixture_remove)(base, rate, t)
     width = middle.theta / MOMENT_PANELS

@@ -1,28 +1,31 @@
-"""Pairs whose loss has the Laplace mechanism's density on a window, atoms at its ends, and infinite losses.
+"""Pairs whose loss has the Laplace mechanism's density on an interval, atoms at its ends, and infinite losses.
 
-On ``-w < l < w`` the density of the loss under P is ``c e^(l/2)``, under Q ``c e^(-l/2)``. At the ends of the window
-there are atoms: P has mass A at w and ``A e^-w`` at -w, Q the other way round. The mass I missing from 1 has infinite
-loss: P has it at plus infinity, Q at minus infinity. Such a pair is its own mirror image. There are two uses.
+The *window* is the interval ``-w < l < w`` of losses. On it the density of the loss is ``c e^(l/2)`` under P and ``c
+e^(-l/2)`` under Q. At its ends there are atoms: P has mass A at w and ``A e^-w`` at -w, and Q has mass A at -w and ``A
+e^-w`` at w. The mass I missing from 1 has infinite loss: P has it at plus infinity, and Q at minus infinity. Exchanging
+P and Q does not change the law of the loss. Such pairs have two uses.
 
 **Truncated Laplace noise**: density ``e^(-|x|) / Z`` on ``|x| <= b``, ``Z = 2 (1 - e^-b)``, all in units of the scale,
-around theta (P) and around 0 (Q). Where both have density, from ``theta - b`` to b, the loss is ``|x| - |x - theta|``.
+around theta (P) and around 0 (Q). From ``theta - b`` to b both laws have a density, and the loss is ``|x| - |x -
+theta|``.
 
-- For ``theta <= b`` it is theta on ``[theta, b]``, ``-theta`` on ``[theta - b, 0]`` and ``2x - theta`` between, so that
-  ``w = theta``, ``A = (1 - e^(theta - b)) / Z``, and ``I = P(x > b) = (e^(theta - b) - e^-b) / Z``.
-- For ``b < theta < 2b`` it is ``2x - theta`` throughout: ``w = 2b - theta``, ``A = 0`` and ``I = (2 - e^-b - e^(b -
-  theta)) / Z``.
+- For ``theta <= b`` the loss is theta on ``[theta, b]``, ``-theta`` on ``[theta - b, 0]`` and ``2x - theta`` between,
+  so that ``w = theta``, ``A = (1 - e^(theta - b)) / Z``, and ``I = P(x > b) = (e^(theta - b) - e^-b) / Z``.
+- For ``b < theta < 2b`` the loss is ``2x - theta`` throughout: ``w = 2b - theta``, ``A = 0`` and ``I = (2 - e^-b - e^(b
+  - theta)) / Z``.
 - For ``theta >= 2b`` the two laws have no outcome in common.
 
-*The pair dominates* noise on a vector with such noise on each coordinate, which moves by at most theta in L1 norm, and
-is attained by one coordinate. The density is log-concave, its support an interval, so that the proof in
-``pairs/laplace.py`` holds word for word: for a shift v of one coordinate ``f(x - v) / f(x)`` does not decrease in x
-(with 0 where f(x - v) = 0, infinite where f(x) = 0), the half-lines ``x > c`` are the best events for every shift, the
-trade-off function is ``f_v(a) = F(F^-1(1 - a) - v)``, and ``f_v(1 - f_u(a)) = f_(u + v)(a)`` (where ``F^-1(1 - a) - u``
-lies below the support both sides are 0). Hence shifts add up over the coordinates. And ``f_v(a)`` falls in v.
+*The pair dominates* the release of a vector with such noise on each coordinate, if the vector moves by at most theta in
+L1 norm. A move of a single coordinate attains it. The density is log-concave and its support is an interval, so that
+the proof in ``pairs/laplace.py`` holds word for word. For a shift v of one coordinate ``f(x - v) / f(x)`` does not
+decrease in x (it is 0 where f(x - v) = 0, and infinite where f(x) = 0). So the half-lines ``x > c`` are the best events
+for every shift. With F the distribution function of the noise, the trade-off function is ``f_v(a) = F(F^-1(1 - a) -
+v)``, and ``f_v(1 - f_u(a)) = f_(u + v)(a)``. (If ``F^-1(1 - a) - u`` lies below the support, both sides are 0.) Hence
+shifts add up over the coordinates. As ``f_v(a)`` falls in v, smaller shifts are covered.
 
 **The worst round of bounded range** (``A = I = 0``); see ``plan/mechanisms/exponential.py``.
 
-In the outcome ``x = (l + w) / 2`` the smooth part is that of the Laplace pair, with another factor.
+As a function of the outcome ``x = (l + w) / 2``, the smooth part is that of the Laplace pair up to a constant factor.
 """
 
 from __future__ import annotations
@@ -45,13 +48,15 @@ LITTLE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WindowPair(DominatingPair):
-    """Pair of a window of losses; see the module. All masses are given as logarithms, ``-inf`` for none.
+    """A pair with densities for losses in ``(-w, w)``, atoms at -w and w, and infinite losses; see the module.
+
+    All masses are given as logarithms; ``-inf`` means no mass.
 
     Attributes:
         exact: w, the largest finite loss, greater than 0.
-        log_top: log of the density under P of the outcome ``x = (l + w) / 2`` at the upper end of the window.
-        log_high: log A.
-        log_infinite: log I.
+        log_top: log of the P-density of the outcome ``x = (l + w) / 2``, for loss l, at the upper end of the window.
+        log_high: log of A, the P-mass of the atom at w.
+        log_infinite: log of I, the P-mass at infinite loss.
     """
 
     exact: Fraction
@@ -65,7 +70,7 @@ class WindowPair(DominatingPair):
 
         Args:
             distance: distance of the centres, greater than 0 and less than twice the bound.
-            bound: bound on the absolute value of the noise.
+            bound: largest absolute value of the noise.
             scale: scale of the noise.
         """
         theta, ends = float(distance / scale), float(bound / scale)
@@ -81,17 +86,17 @@ class WindowPair(DominatingPair):
 
     @classmethod
     def bounded_range(cls, epsilon: Fraction) -> WindowPair:
-        """Return the worst pair of a single round of bounded range epsilon, which is greater than 0."""
+        """Return the worst pair of a single round of bounded range epsilon > 0."""
         return cls(epsilon, -math.log(-math.expm1(-float(epsilon))))
 
     @property
     def width(self) -> float:
-        """w, the largest finite loss."""
+        """The largest finite loss, w."""
         return float(self.exact)
 
     @property
     def atoms(self) -> Atoms:
-        """The ends of the window and infinite loss of either sign, where they have mass."""
+        """The atoms at -w and w, and at infinite loss of either sign, where these have mass."""
         loss, log_p, log_q = [], [], []
         if self.log_infinite > -math.inf:
             loss, log_p, log_q = [-math.inf, math.inf], [-math.inf, self.log_infinite], [self.log_infinite, -math.inf]
@@ -102,12 +107,12 @@ class WindowPair(DominatingPair):
 
     @property
     def smooth(self) -> LaplaceMiddle:
-        """The window, in the outcome ``x = (l + w) / 2`` from 0 to w."""
+        """The densities for losses l in ``(-w, w)``, as functions of the outcome ``x = (l + w) / 2`` from 0 to w."""
         return LaplaceMiddle(self.width, self.log_top)
 
     @property
     def infinite_mass(self) -> float:
-        """The mass I; at least the smallest double if it is positive."""
+        """The P-mass at infinite loss; at least the smallest double if it is positive."""
         return max(math.exp(self.log_infinite), TINY) if self.log_infinite > -math.inf else 0.0
 
     @property
@@ -117,12 +122,12 @@ class WindowPair(DominatingPair):
 
     @property
     def exact_supremum(self) -> Fraction:
-        """w as a fraction."""
+        """The largest finite loss, w, as an exact fraction."""
         return self.exact
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
+        """The rho of this pair, because exchanging P and Q leaves the losses' law unchanged."""
         return self.rho
 
     @property
@@ -141,13 +146,17 @@ class WindowPair(DominatingPair):
         return self.transform.log_moment(t)
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """Return the transform as for the Laplace pair; the Q-mass at minus infinity moves to ``log(1 - q)``."""
+        """Return the characteristic function after Poisson sampling at rate q, as for the Laplace pair.
+
+        Sampling moves the Q-mass from loss minus infinity to ``log(1 - q)``.
+        """
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after sampling, as for the Laplace pair.
+        """Upper bound on K(t) after Poisson sampling, as for the Laplace pair.
 
-        If some losses are infinite, so is ``E_Q Lambda^-t``, and it gives no bound on adding a record.
+        If some losses are infinite, so is ``E_Q Lambda^-t`` with ``Lambda = dP/dQ``. Then this moment of the base pair
+        gives no bound for adding a record.
         """
 
         def base(order: float) -> float:

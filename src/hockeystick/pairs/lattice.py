@@ -1,4 +1,4 @@
-"""Lattice of the atoms of a pair, which a grid must account for."""
+"""The lattice on which the atoms of a pair lie: a grid of losses has to fit it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ DENSE = 200  # number of atoms of one round from which on they behave like a den
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Lattice of the atoms of one kind of round, for a grid.
+    """The lattice on which the atoms of one kind of round lie, for the choice of a grid.
 
     Attributes:
         number: number of finite atoms.
-        spacing: spacing of the lattice on which all of them lie, if known; a fraction if known exactly.
-        outermost: distance of the first atom from the last, a fraction if known exactly; ``None`` if it is infinite or
-            0.
-        alone: True if the finite losses are exactly two atoms, or atoms with a known lattice.
+        spacing: number of which all differences of finite losses are whole multiples, if known; a fraction if exact.
+        outermost: difference of the largest and the least finite loss, a fraction if known exactly; ``None`` if it is
+            infinite or 0.
+        alone: True if the pair has no densities, and has either two finite losses or a known spacing.
     """
 
     number: int
@@ -33,7 +33,7 @@ class Lattice:
 
     @classmethod
     def of(cls, pair: DominatingPair) -> Lattice:
-        """Return the lattice of the atoms of this pair, for a grid."""
+        """Return the lattice of the atoms of ``pair``."""
         number = len(pair.atoms.finite().loss)
         outermost: Fraction | float | None = None
         if number:
@@ -45,13 +45,13 @@ class Lattice:
         return cls(number, pair.spacing, outermost, alone)
 
     def distance(self, least: float) -> Fraction | float | None:
-        """Return the relevant distance: the spacing of all atoms if known, else the distance of the outermost two.
+        """Return the distance that a grid must fit: the spacing of all atoms if known, else that of the outermost two.
 
         Args:
-            least: a distance below which atoms behave like a density.
+            least: spacing below which a large number of atoms is treated like a density.
 
         Returns:
-            A fraction if known exactly; ``None`` if there are no atoms, or they are dense.
+            A fraction if known exactly; ``None`` if there are no atoms, or if they are treated like a density.
         """
         if self.spacing is not None and (self.spacing >= least or self.number <= DENSE):
             return self.spacing

@@ -1,33 +1,35 @@
 """A mixture of Gaussians against one: p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), with shifts mu_k > 0.
 
-Such a pair dominates normal noise on a sum to which a person contributes a *random* vector: v_k with probability p_k,
-where ``|v_k| <= mu_k`` in units of the noise. With a standard normal vector X and the likelihood ratio
+Such a pair dominates normal noise on a sum to which a person contributes a *random* vector. The vector is v_k with
+probability p_k, where ``|v_k| <= mu_k`` in units of the noise. With a standard normal vector X and the likelihood ratio
+Lambda,
 
     Lambda = sum_k p_k exp(<v_k, X> - |v_k|^2 / 2),
     H_a(P || Q) = E (Lambda - a)_+,    H_a(Q || P) = E (1 - a Lambda)_+ ,
 
-both of the form E phi(Lambda) with phi convex. *Claim* (a case of Kahane's inequality): E phi does not fall where the
-vectors are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G have the covariances ``<v_j, v_k>`` and G',
-independent of it, ``mu_j mu_k``, which are no smaller. With ``G_s = sqrt(1 - s) G + sqrt(s) G'``, ``Z_k`` the
-exponential of its k-th entry less half of the variance of that, and ``S = sum p_k Z_k``, for phi with two bounded
-derivatives integration by parts leaves
+both of the form E phi(Lambda) with phi convex. *Claim* (a case of Kahane's inequality): E phi does not decrease if the
+vectors v_k are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G and G' be independent centred normal vectors, G
+with the covariances ``<v_j, v_k>``, and G' with the covariances ``mu_j mu_k``, which are no smaller. Let ``G_s = sqrt(1
+- s) G + sqrt(s) G'``. Let ``Z_k`` be the exponential of the k-th entry of G_s minus half of the variance of this entry,
+and ``S = sum p_k Z_k``. If phi has two bounded derivatives, integration by parts gives
 
     d/ds E phi(S) = (1/2) sum_jk (mu_j mu_k - <v_j, v_k>) p_j p_k E [ Z_j Z_k phi''(S) ] >= 0 ,
 
-as the terms of the first derivative cancel; other convex phi are limits of such. ``mu_0 = 0`` is no exception. What
-the others contribute may depend on the same coins: that is revealed first, and H is jointly convex. Norms
-mu_k are attained by vectors in one direction: the pair is tight.
+as the terms with phi' cancel. Other convex phi are limits of such functions. The proof includes ``mu_0 = 0``. The
+contributions of other persons may depend on the same random choices: they are revealed first, and H is jointly convex.
+The pair is tight, as vectors v_k of norm mu_k in one direction attain it.
 
-So the pair gets worse with every shift. It gets worse, too, where mass of a term is put at infinite loss, since a
-kernel can turn it back into the term; and where the law of k is replaced by a larger one in the usual order of random
-numbers, as the two can be drawn together with the one k never above the other.
+So a pair with a larger shift mu_k dominates one with a smaller shift. A pair also becomes worse if a part of the mass
+of a term is put at infinite loss, since a kernel can turn this part back into the term. And it becomes worse if the law
+of mu_k is replaced by a stochastically larger law, as the two numbers can be coupled so that the first is never above
+the second.
 
-The smooth part with p_0 > 0 is that of *sampling* the terms with a shift at the rate ``1 - p_0``
-(``pairs/sampled/poisson.py``), and a Poisson-sampled mixture is a mixture again.
+If p_0 > 0, the smooth part is that of Poisson *sampling*, at the rate ``1 - p_0``, of the mixture of the terms with a
+shift (``pairs/sampled/poisson.py``). A Poisson-sampled mixture is again a mixture.
 
-**Inverse.** Of the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is
-convex, with a slope between the least and the largest shift. Newton's steps from a point above the root come down to it
-without crossing it; the first one is the least x at which one term alone is large enough.
+**Inverse.** For the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is
+convex, with a slope between the least and the largest shift. So Newton's method, started above the root, approaches the
+root from above. It starts at the least x at which a single term reaches the given loss.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ UNITS = 8.0  # relative error of a weight, in roundings
 
 @dataclass(frozen=True)
 class MixtureLocation:
-    """The densities of the mixture and of N(0, 1); the loss is the logarithm of a sum of exponentials."""
+    """The densities of a Gaussian mixture under P and of N(0, 1) under Q."""
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
@@ -93,7 +95,7 @@ class MixtureLocation:
         return out
 
     def loss(self, x: Array) -> Array:
-        """Return ``log sum_k w_k e^(mu_k x - mu_k^2/2)``, near 0 as ``log1p`` of the sum of ``w_k expm1(...)``."""
+        """Return ``log sum_k w_k e^(mu_k x - mu_k^2/2)``, computed without cancellation where it is near 0."""
         exponents = self._exponents(x)
         excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST))
         near = np.log1p(np.maximum(excess, LIGHT))
@@ -108,11 +110,11 @@ class MixtureLocation:
         return out
 
     def log_contrast(self, x: Array) -> Array:
-        """The logarithm of the sum of both densities, that of the mixture term by term."""
+        """The logarithm of the sum of both densities."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Masses of the mixture, term by term, and of N(0, 1) on both sides of each x."""
+        """Masses of the mixture and of N(0, 1) on both sides of each x."""
         from scipy.special import ndtr
 
         shifts, weights = self._columns
@@ -120,7 +122,7 @@ class MixtureLocation:
         return Masses(below, above, ndtr(x), ndtr(-x))
 
     def outcome(self, loss: Array) -> Array:
-        """Return the inverse of the loss by Newton's method; infinite where it leaves the range of a double."""
+        """Return the x of each loss by Newton's method; infinite where it leaves the range of a double."""
         shifts, weights = self._columns
         with np.errstate(over="ignore", invalid="ignore"):
             x: Array = ((loss - np.log(weights)) / shifts + 0.5 * shifts).min(axis=0)
@@ -138,7 +140,7 @@ class MixtureLocation:
         return x
 
     def loss_error(self, x: Array) -> Array:
-        """Bound on the roundings of the exponents (as for one Gaussian), the weights, the sum and its logarithm."""
+        """Bound on the error of the loss, from rounding the exponents, the weights, the sum and its logarithm."""
         loss, exponents = self.loss(x), self._exponents(x)
         shifts, weights = self._columns
         spread = weights[:, 0] @ np.abs(np.expm1(np.minimum(exponents, LARGEST))) * 2  # where the loss is next to 0
@@ -150,15 +152,18 @@ class MixtureLocation:
         return error
 
     def log_p_error(self, x: Array) -> Array:
-        """Rounding of x, of the square, and of the loss."""
+        """Bound on the error of the log-density, from the roundings of x, of the square, and of the loss."""
         return 8 * np.square(np.abs(x) + self.shifts[-1]) + 8 + self.loss_error(x)
 
     def growth(self, x: Array) -> Array:
-        """Growth of a normal density, around the farthest centre."""
+        """``|x| + mu``, the growth constant of a normal density, with mu the largest shift."""
         return np.abs(x) + self.shifts[-1]
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Normal tails around the centres, each as deep as its weight requires: ``Phi(-r) <= exp(-r^2/2)``."""
+        """Return an interval around all centres, from the normal tail bound ``Phi(-r) <= exp(-r^2/2)``.
+
+        A term of small weight needs a smaller r.
+        """
         share = log_mass - math.log(len(self.shifts) + 1)
         highest = max(
             mu + math.sqrt(2 * max(math.log(p) - share, 0.0)) if math.log(p) > share else 0.0
@@ -170,16 +175,20 @@ class MixtureLocation:
 
 @dataclass(frozen=True, slots=True)
 class PartlyShifted(PoissonSmooth):
-    """Mixture with a shifted term with probability 1 - p_0, as after Poisson sampling.
+    """A mixture that has a shift with probability 1 - p_0, as after Poisson sampling at that rate.
 
     Attributes:
-        missing: mass by which p_0 is too large, as a share of p_0.
+        missing: amount by which the given p_0 exceeds the true weight, divided by the given p_0.
     """
 
     missing: float = 0.0
 
     def loss_error(self, x: Array) -> Array:
-        """The errors after sampling, of the rate, and due to the missing mass: ``T / (g - T)``, 2 T <= p_0."""
+        """Bound on the error of the loss: that of a sampled pair, that of the rate, and that of the missing mass T.
+
+        The missing mass causes an error of at most ``T / (g - T)``, where g is the likelihood ratio, and ``2 T <=
+        p_0``.
+        """
         loss = self.base.loss(self.sign * x)
         own = (UNITS + 2) * rate_error(loss, mixed_loss(loss, self.rate), self.rate)
         return super(PartlyShifted, self).loss_error(x) + own + 2 * self.missing / UNIT_ROUNDOFF
@@ -191,7 +200,7 @@ class PartlyShifted(PoissonSmooth):
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """A smooth part with both laws exchanged, x running backwards so that the loss increases."""
+    """A smooth part with P and Q exchanged, and with x replaced by -x so that the loss increases."""
 
     base: BasePart
 
@@ -208,32 +217,32 @@ class Mirrored:
         return -self.base.loss(-x)
 
     def log_contrast(self, x: Array) -> Array:
-        """The contrast is symmetric in both laws."""
+        """The contrast of the base at -x, as exchanging the laws does not change it."""
         return self.base.log_contrast(-x)
 
     def masses(self, x: Array) -> Masses:
-        """The masses of the base with both laws and both sides exchanged."""
+        """The masses of the base at -x, with the laws exchanged, and below and above exchanged."""
         base = self.base.masses(-x)
         return Masses(base.q_above, base.q_below, base.p_above, base.p_below)
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss."""
+        """Return the x of each loss."""
         return -self.base.outcome(-loss)
 
     def loss_error(self, x: Array) -> Array:
-        """The error of the base, which is the same."""
+        """The error bound of the base at -x."""
         return self.base.loss_error(-x)
 
     def log_p_error(self, x: Array) -> Array:
-        """The error of the base, which bounds the errors of both densities."""
+        """The error bound of the base at -x, which serves both densities."""
         return self.base.log_p_error(-x)
 
     def growth(self, x: Array) -> Array:
-        """The growth of the base, which bounds the growth of both densities."""
+        """The growth constant of the base at -x, which serves both densities."""
         return self.base.growth(-x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """The interval of the base, which holds both laws."""
+        """The interval of the base with its sign reversed; it serves both laws."""
         low, high = self.base.support(log_mass)
         return -high, -low
 
@@ -242,15 +251,15 @@ class Mirrored:
 class MixturePair(DominatingPair):
     """p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
 
-    The exact weights sum to 1, each within UNITS roundings of the given one.
+    The exact weights sum to 1, and each given weight is within UNITS roundings of the exact one.
 
     Attributes:
-        shifts: positive and increasing.
-        weights: positive.
-        rest: the weight p_0 of the term without a shift, to a rounding; 0 where there is none.
+        shifts: the mu_k, positive and increasing.
+        weights: the p_k for k > 0, positive.
+        rest: the weight p_0 of the term without a shift, rounded once; 0 where there is no such term.
         mirrored: True if N(0, 1) is P.
-        missing: mass of the mixture at outcomes impossible under N(0, 1). The weight p_0, which is at least twice as
-            large, is reduced by it.
+        missing: mass that the mixture has at outcomes impossible under N(0, 1). It is taken out of the weight p_0,
+            which is at least twice as large.
     """
 
     shifts: tuple[float, ...]
@@ -263,13 +272,13 @@ class MixturePair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Atom of the mass that only the mixture has: its loss is infinite, or minus infinity if N(0, 1) is P."""
+        """The atom of the mass that only the mixture has: its loss is +inf, or -inf if N(0, 1) is P."""
         only_p, only_q = (0.0, self.missing) if self.mirrored else (self.missing, 0.0)
         return Atoms.none().beside(only_p, only_q)
 
     @property
     def smooth(self) -> BasePart:
-        """The smooth part is the whole pair."""
+        """The densities of the mixture and of N(0, 1)."""
         if not self.rest:
             return self._of(MixtureLocation(self.shifts, self.weights))
         total = math.fsum(self.weights)
@@ -280,8 +289,8 @@ class MixturePair(DominatingPair):
     def _shifted(self) -> float:
         """The probability of a shift, with a relative error of UNITS + 2 roundings.
 
-        The weights add up to it, each within UNITS roundings of itself. Above a half it is computed as ``1 - rest``,
-        which is off by a rounding of ``rest`` and one of its own; that difference would lose digits for smaller sums.
+        Up to a half it is the sum of the weights, each of which is within UNITS roundings. Above a half it is computed
+        as ``1 - rest``, which is off by the rounding of ``rest`` and one of its own.
         """
         total = math.fsum(self.weights)
         return total if total <= HALF else 1 - self.rest
@@ -291,13 +300,13 @@ class MixturePair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """From the logarithm of p_0 upwards; if mirrored, downwards from its negative."""
+        """From ``log p_0`` to infinity; if mirrored, from minus infinity to ``-log p_0``."""
         low = math.log(self.rest) if self.rest else -math.inf
         return (-math.inf, -low) if self.mirrored else (low, math.inf)
 
     @property
     def supremum_error(self) -> float:
-        """Rounding of p_0 and of its logarithm."""
+        """Bound on the error of the largest loss, from rounding p_0 and its logarithm, and from the missing mass."""
         own = 4 * UNIT_ROUNDOFF + 2 * self.missing / self.rest if self.rest else 0.0
         return rounding_of(self.loss_range[1]) + own
 
@@ -308,16 +317,17 @@ class MixturePair(DominatingPair):
         return MixtureTransform(self.shifts, self.weights, self.rest, kind, UNITS, self.missing)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
-        """Return the transform after Poisson sampling: a mixture with a larger unshifted term."""
+        """Return the characteristic function after Poisson sampling, which makes a mixture with a larger p_0."""
         weights = tuple(rate * weight for weight in self.weights)
         rest = (1 - rate) + rate * self.rest
         return MixtureTransform(self.shifts, weights, rest, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
 
     @property
     def rho(self) -> float:
-        """The rho of the largest shift: ``g^(1+t)`` and ``g^(-t)`` are convex in g, and no term has a larger rho.
+        """The smaller of two bounds: the rho of a Gaussian pair with the largest shift, and the largest loss.
 
-        The largest loss is a rho as well, if it is finite; the smaller one is returned.
+        As ``g^(1+t)`` and ``g^(-t)`` are convex in the likelihood ratio g, the mixture has no larger rho than its worst
+        term.
         """
         if self.missing:  # factor by which the likelihood ratio is less than for a mixture of mass 1
             return math.inf
@@ -329,23 +339,27 @@ class MixturePair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The bound by the largest shift, which holds in both directions."""
+        """The rho of a Gaussian pair with the largest shift, a bound that holds in both directions."""
         return self._largest_rho
 
     @property
     def sampled_from(self) -> tuple[float, float] | None:
-        """The probability of a shift, and the rho of a round that has one."""
+        """``(rate, rho)``: the probability of a shift, and a rho of the round given that it has a shift.
+
+        ``None`` if every term has a shift, or if mass is missing.
+        """
         return (self._shifted, self._largest_rho) if self.rest and not self.missing else None
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the better of the trapezoid rule and a rough bound."""
+        """Upper bound on K(t): the smaller of a trapezoid-rule bound and a rough bound."""
         rough = self._rough(t, self.mirrored)
         return min(self.transform.log_moment(t), rough)
 
     def _rough(self, t: float, mirrored: bool) -> float:
-        """Rough bound on K(t): by convexity, the mean of the terms' moments, also for N(0, 1) against the mixture.
+        """Rough upper bound on K(t): the log of the mean of the terms' moments.
 
-        For removal, Minkowski's inequality gives another bound, which is better for large t.
+        By convexity it holds in both directions. If the mixture is P, Minkowski's inequality gives another bound, which
+        is smaller for large t; the smaller one is returned.
         """
         zero = (self.rest,) if self.rest else ()
         logs = np.log(np.array((*zero, *self.weights)))
@@ -356,7 +370,7 @@ class MixturePair(DominatingPair):
         return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling: the better of the trapezoid rule and a rough bound."""
+        """Upper bound on K(t) after Poisson sampling: the smaller of a trapezoid-rule bound and a rough bound."""
         mix = moment.mixture_add if add else moment.mixture_remove
         bound = mix(lambda order: self._rough(order, add), rate, t)
         return min(self.sampled_transform(rate, add).log_moment(t), bound)

@@ -1,10 +1,11 @@
 """Upper bounds on ``K(t) = log E_P [e^(tL); L < inf]`` for real t > 0, which Renyi bounds need.
 
-``K(t) = t D_(1+t)(P || Q)``, D the Renyi divergence, where no loss is infinite. Each function returns an upper bound
-that holds in floating point; it exceeds the truth by a few roundings unless its docstring says otherwise.
+If no loss is infinite, ``K(t) = t D_(1+t)(P || Q)`` with the Renyi divergence D. Each function returns an upper bound
+that includes its own rounding errors. The bound exceeds the true value by a few roundings unless the docstring of the
+function says otherwise.
 
-First-order terms are removed analytically, so that a small K keeps its digits: with ``x2(y) = e^y - 1 - y`` every
-``m(t) - 1`` below is a sum of positive terms.
+A small K keeps its digits, as the terms of first order cancel analytically: with ``m = e^K`` and ``x2(y) = e^y - 1 -
+y``, every formula for ``m(t) - 1`` below is a sum of positive terms.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ CARE = 256 * UNIT_ROUNDOFF  # relative: a few dozen operations, each within a fe
 
 
 def rounded_up(value: float, size: float = 0.0) -> float:
-    """Return ``value`` plus a bound on its rounding, where ``size`` is the largest number that went into it."""
+    """Return ``value`` plus a bound on its rounding error; ``size`` is the largest number that it was computed from."""
     return math.inf if math.isnan(value) else value + CARE * (abs(value) + size)
 
 
@@ -37,7 +38,8 @@ def gaussian(mu: float, t: float) -> float:
 def laplace(theta: float, t: float) -> float:
     """Upper bound on K(t) of Lap(theta, 1) against Lap(0, 1) (Mironov 2017 [Mir17], Proposition 6).
 
-    With ``a = t theta``, ``c = (1 + t) theta``: ``m - 1 = ((1 + t) x2(a) + t x2(-c)) / (1 + 2t)``.
+    With ``m = e^K``, ``x2(y) = e^y - 1 - y``, ``a = t theta``, ``c = (1 + t) theta``: ``m - 1 = ((1 + t) x2(a) + t
+    x2(-c)) / (1 + 2t)``.
     """
     a, c = t * theta, (1 + t) * theta
     if a > DIRECT:  # m = e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), the second less than e^-1200 of the first
@@ -48,8 +50,8 @@ def laplace(theta: float, t: float) -> float:
 def black_box(epsilon: float, delta: float, t: float) -> float:
     """Upper bound on K(t) of the worst (epsilon, delta) pair.
 
-    ``m = (1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 - e^-eps)) / (1 + e^-eps))`` with ``a = t epsilon``; for delta
-    = 0 this is Mironov 2017 [Mir17], Proposition 5.
+    With ``m = e^K``, ``x2(y) = e^y - 1 - y``, ``a = t epsilon``: ``m = (1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 -
+    e^-eps)) / (1 + e^-eps))``. For delta = 0 this is Mironov 2017 [Mir17], Proposition 5.
     """
     a, small = t * epsilon, math.exp(-epsilon)
     if a > DIRECT:  # m = (1 - delta) e^a (1 + e^(-eps - 2a)) / (1 + e^-eps), of which e^-1200 is negligible
@@ -59,9 +61,10 @@ def black_box(epsilon: float, delta: float, t: float) -> float:
 
 
 def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
-    """Upper bound on ``log sum p e^(tL)``, for finitely many losses, with an error of some roundings of 1, not of K.
+    """Upper bound on ``log sum p e^(tL)`` over the finite losses.
 
-    The losses may be off by ``units`` roundings of themselves.
+    It exceeds the true value by some roundings of 1, so that a small K loses its digits. The losses may be off by
+    ``units`` roundings of themselves.
     """
     seen = np.isfinite(loss) & np.isfinite(log_p)
     exponent = log_p[seen] + t * (loss[seen] + units * UNIT_ROUNDOFF * np.abs(loss[seen]))
@@ -72,12 +75,12 @@ def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
 
 
 def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
-    """Upper bound on K(t) from all atoms of a law, accurate for small K too if no loss is infinite under P.
+    """Upper bound on K(t) from all atoms of a law; a small K keeps its digits if no loss is infinite under P.
 
-    With both laws of total mass 1 and ``x2(y) = e^y - 1 - y``, ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0``,
-    q_0 the mass that Q has where P has none, since ``E e^-L = 1 - q_0``. Every term is positive; relative errors of the
-    terms are at most some roundings of ``1 + |log p| + t |L|``, and a relative error of x changes ``log(1 + x)`` by no
-    larger a share.
+    Both laws have total mass 1. Let ``m = e^K``, ``x2(y) = e^y - 1 - y``, and q_0 the mass that Q has where P has none.
+    As ``E e^-L = 1 - q_0``, ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0``. Every term is positive, with a relative
+    error of at most some roundings of ``1 + |log p| + t |L|``. A relative error of x causes no larger relative error of
+    ``log(1 + x)``.
     """
     rough = atoms(loss, log_p, t)
     seen = np.isfinite(loss) & np.isfinite(log_p)
@@ -93,11 +96,11 @@ def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
 
 
 def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:
-    """Rough upper bound on K(t) for removing a record, after Poisson sampling at rate q: the better of two.
+    """Rough upper bound on K(t) for removing a record under Poisson sampling at rate q: the smaller of two bounds.
 
-    ``base(t)`` bounds K of the base pair. With ``g = 1 - q + q Lambda``, ``Lambda`` the base likelihood ratio under Q:
-    convexity of ``g^(1+t)`` gives ``m <= 1 - q + q e^K``, and Minkowski's inequality ``m^(1/(1+t)) <= 1 - q + q e^(K /
-    (1+t))``.
+    ``base(t)`` is an upper bound on K of the base pair. Let ``g = 1 - q + q Lambda``, ``Lambda`` the base pair's
+    likelihood ratio under Q, and m the moment after sampling. Convexity of ``g^(1+t)`` gives ``m <= 1 - q + q e^K``.
+    Minkowski's inequality gives ``m^(1/(1+t)) <= 1 - q + q e^(K / (1+t))``.
     """
     k = base(t)
     power = 1 + t
@@ -105,18 +108,20 @@ def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> flo
 
 
 def mixture_add(base: Callable[[float], float], rate: float, t: float) -> float:
-    """Rough upper bound on K(t) for adding a record: ``g^(-t)`` is convex and at most ``(1 - q)^(-t)``.
+    """Rough upper bound on K(t) for adding a record under Poisson sampling at rate q: the smaller of two bounds.
 
-    ``base(t)`` bounds K of the swapped base pair, ``log E_Q Lambda^(-t)``.
+    The likelihood ratio is ``1 / g`` with ``g = 1 - q + q Lambda``, ``Lambda`` that of the base pair. One bound holds
+    because ``g^(-t)`` is convex in Lambda, the other because it is at most ``(1 - q)^(-t)``. ``base(t)`` is an upper
+    bound on K of the base pair with its laws exchanged, ``log E_Q Lambda^(-t)``.
     """
     return rounded_up(min(log_mixture(rate, base(t)), -t * math.log1p(-rate)), 1.0)
 
 
 def mixture_replace(mu: float, rate: float, t: float) -> float:
-    """Rough upper bound for two shifted Gaussian mixtures: the better of two.
+    """Rough upper bound on K(t) for replacing a record in a sampled Gaussian round: the smaller of two bounds.
 
-    ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex, which gives the Gaussian at distance 2 mu with probability q; and
-    the second mixture is at least (1 - q) times the law without the record.
+    As ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex, the Gaussian pair at distance 2 mu with probability q gives one
+    bound. The other follows as the second mixture is at least (1 - q) times the law without the record.
     """
     apart = log_mixture(rate, gaussian(2 * mu, t))
     one_sided = mixture_remove(lambda order: gaussian(mu, order), rate, t) - t * math.log1p(-rate)
@@ -126,8 +131,8 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
 def log_convex(log_f: Array, width: float) -> float:
     """Return the log of an upper bound on the integral of a log-convex f, from its logarithms at equidistant nodes.
 
-    f lies below the exponential through the ends of each panel, whose integral is ``width (f1 - f0) / log (f1 / f0)``,
-    the logarithmic mean.
+    On each panel f lies below the exponential through its values f0 and f1 at the ends. The integral of this
+    exponential is ``width (f1 - f0) / log (f1 / f0)``, width times the logarithmic mean.
     """
     low, high = np.minimum(log_f[:-1], log_f[1:]), np.maximum(log_f[:-1], log_f[1:])
     return log_sum(high + _log_mean(high - low)) + math.log(width)
@@ -136,7 +141,8 @@ def log_convex(log_f: Array, width: float) -> float:
 def log_concave(log_f: Array, slope: Array, width: float) -> float:
     """Return the log of an upper bound on the integral of a log-concave f, by its tangent at each panel's midpoint.
 
-    f lies below the exponential with that tangent, whose integral is ``width f sinh(y) / y``, ``y = slope width / 2``.
+    On each panel log f lies below its tangent. The integral of the exponential of the tangent is ``width f sinh(y) /
+    y``, with ``y = slope width / 2``.
 
     Args:
         log_f: logarithms of f at the midpoints, shape (n,).

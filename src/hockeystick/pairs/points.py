@@ -1,20 +1,23 @@
-"""Pairs, in exact numbers, of the largest privacy curve through given points and of trade-off functions with corners.
+"""Exact pairs for given points of a privacy curve, and for trade-off functions that are piecewise linear.
 
 **Points of a privacy curve.** Let a mechanism satisfy (epsilon_i, delta_i) for several i, in both directions. As a
-function of ``alpha = e^eps`` its curve is convex, does not increase, and is 1 at alpha 0. With P and Q exchanged it is
-``1 - alpha + alpha h(1 / alpha)``, so that each point also gives the bound ``1 - e^-epsilon (1 - delta)`` at -epsilon.
-The largest such function is the lower convex hull of all of these points and of (0, 1), constant from the last point
-on: no convex function below the points is anywhere above it, and it is itself convex. It is the curve of a pair (Zhu,
-Dong, Wang 2022 [ZDW22], after Definition 7) with a loss at each corner, whose Q-mass is the change of slope there, and
-the last delta at infinite loss. The pair satisfies all of the points in both directions: it is attained. For one point
-it is that of Kairouz, Oh and Viswanath.
+function of ``alpha = e^eps`` its privacy curve h is convex, does not increase, and is 1 at alpha 0. With P and Q
+exchanged the curve is ``1 - alpha + alpha h(1 / alpha)``, so that each point also gives the bound ``1 - e^-epsilon (1 -
+delta)`` at -epsilon. The largest function with these properties is the lower convex hull of all of these points and of
+(0, 1), constant from the last point on: it is convex, and no convex function below the points exceeds it anywhere. It
+is the curve of a pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). This pair has a loss at each corner of the
+hull, whose Q-mass is the change of slope there, and the last delta as its mass at infinite loss. The pair itself
+satisfies all of the points in both directions, so that the bound is attained. For a single point it is the pair of
+Kairouz, Oh and Viswanath (``black_box.py``).
 
-Numbers ``e^epsilon`` are taken to 60 digits: that is far below the rounding of a loss, which engines charge.
+Numbers ``e^epsilon`` are taken to 60 digits. Their error is far below the rounding error of a loss, for which engines
+account.
 
-**A trade-off function with corners** (Dong, Roth, Su 2022 [DRS22]): ``f(alpha_i) = beta_i``, linear between. A step
-from one corner to the next is an outcome that Q shows with probability ``alpha_(i+1) - alpha_i`` and P with ``beta_i -
-beta_(i+1)``: the Neyman-Pearson test that rejects outcomes in this order has the errors f. The mass ``1 - f(0)`` has
-infinite loss; the remainders of alpha and beta at the last corner are one more outcome.
+**A trade-off function with corners** (Dong, Roth, Su 2022 [DRS22]): ``f(alpha_i) = beta_i``, and f is linear between
+these corners. For each two neighbouring corners the pair has one outcome, with probability ``alpha_(i+1) - alpha_i``
+under Q and ``beta_i - beta_(i+1)`` under P. The Neyman-Pearson test that rejects outcomes in this order has the error
+rates given by f. The P-mass ``1 - f(0)`` has infinite loss. One further outcome has the masses that remain at the last
+corner.
 """
 
 from __future__ import annotations
@@ -39,11 +42,11 @@ def exponential(power: Fraction) -> Fraction:
 
 
 def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> FinitePair:
-    """Return the pair of the largest privacy curve that the given points allow.
+    """Return the pair of the largest privacy curve among mechanisms that satisfy every given (epsilon, delta).
 
     Args:
         epsilons: 0 or greater.
-        deltas: at each of them, between 0 and 1.
+        deltas: one for each epsilon, between 0 and 1.
     """
     points: dict[Fraction, Fraction] = {ZERO: ONE}
     for epsilon, delta in zip(epsilons, deltas, strict=True):
@@ -68,7 +71,7 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
 
 
 def _above(one: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], last: tuple[Fraction, Fraction]) -> bool:
-    """Return True if the middle one of three points is on or above the chord of the others."""
+    """Return True if the middle one of three points lies on or above the chord through the other two."""
     return (middle[1] - one[1]) * (last[0] - one[0]) >= (last[1] - one[1]) * (middle[0] - one[0])
 
 
@@ -93,11 +96,10 @@ def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> Finit
 
 
 def of_tests(alphas: Iterable[float], betas: Iterable[float]) -> FinitePair:
-    """Return the exact pair whose optimal tests are randomisations between the given tests.
+    """Return the exact pair whose trade-off function is the lower convex hull of the error rates of given tests.
 
-    Its trade-off function is the lower convex hull of their rates, of (0, 1) and of (1, 0). Rounding up
-    the rates amounts to a test that sometimes errs on purpose, so a pair that attains the true rates dominates this
-    one.
+    The hull includes (0, 1) and (1, 0). The pair is dominated by every pair that attains the true rates, because
+    rounding the rates up amounts to a test that sometimes errs on purpose.
 
     Args:
         alphas: rates of false alarms, rounded up; a test with a rate of 1 or more is left out.

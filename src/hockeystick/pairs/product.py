@@ -1,16 +1,16 @@
-"""Rounds with finitely many losses each, composed exactly: one pair whose losses are all the sums.
+"""Rounds with finitely many losses each, composed exactly: one pair, whose losses are all sums of their losses.
 
-The k-fold law of atoms with losses ``L_1, ..., L_m`` and masses ``p_1, ..., p_m`` is multinomial: the sum ``n_1 L_1 +
-... + n_m L_m`` with the mass ``k! / (n_1! ... n_m!) p_1^n_1 ... p_m^n_m``, for each of the ``C(k + m - 1, m - 1)`` ways
-of writing k as a sum of m whole numbers. For several kinds of rounds, each loss is a sum of one such loss per kind.
-Sums of losses are the losses of the product pair, so rounding is the only error.
+Let a round have the losses ``L_1, ..., L_m`` with masses ``p_1, ..., p_m``. Then k such rounds have the loss ``n_1 L_1
++ ... + n_m L_m`` with the multinomial mass ``k! / (n_1! ... n_m!) p_1^n_1 ... p_m^n_m``, for each of the ``C(k + m - 1,
+m - 1)`` ways of writing k as a sum of m whole numbers n_i. With several kinds of rounds, each loss is a sum of one such
+loss per kind. The product pair has exactly these losses, so that rounding is the only error.
 
-Rounding, with u the unit round-off. A sum of m products, each of a loss that is off by ``16 + units`` roundings of
-itself, is off by at most ``(m + 20 + units) u sum n_i |L_i|``, and by ``sum n_i slip_i``. Its log-mass is a sum of
-``log k!``, ``-log n_i!`` and ``n_i log p_i``; only the first is positive, so that all of them together are at most ``2
-log k! + |log mass|`` in size. Logarithms of factorials are good to 32 roundings of themselves: Stirling's series begins
-with ``n log n - n``, whose parts are less than twice as large from 100 on. Every ``log p_i`` may be off by 16 roundings
-of itself and of 1.
+Rounding, with u the unit round-off. In a sum of m products ``n_i L_i``, each loss is off by ``16 + units`` roundings of
+itself. So the sum is off by at most ``(m + 20 + units) u sum n_i |L_i| + sum n_i slip_i``. The log-mass is the sum of
+``log k!``, all ``-log n_i!`` and all ``n_i log p_i``. Only the first of these terms is positive, so that the sum of
+their absolute values is at most ``2 log k! + |log mass|``. Logarithms of factorials have an error of at most 32
+roundings of themselves, because Stirling's series begins with ``n log n - n``, and from n = 100 on each of these two
+terms is less than twice as large as their difference. Every ``log p_i`` may be off by 16 roundings of itself and of 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ProductPair(DominatingPair):
     """The product of pairs with finitely many losses; its atoms are the finite sums with mass under P.
 
     Args:
-        rounds: pair and count of each kind; none has a smooth part.
+        rounds: (pair, count) for each kind of round; no pair has a smooth part.
     """
 
     def __init__(self, rounds: Sequence[tuple[DominatingPair, int]]) -> None:
@@ -42,7 +42,7 @@ class ProductPair(DominatingPair):
 
     @cached_property
     def atoms(self) -> Atoms:
-        """All sums, with bounds on their errors."""
+        """The atoms at all sums of finite losses, with bounds on their errors."""
         parts = [power(pair.atoms.seen(), count) for pair, count in self._rounds]
         out = parts[0]
         for part in parts[1:]:
@@ -51,29 +51,29 @@ class ProductPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """The largest error that the atoms declare for a loss."""
+        """The largest error of a loss that the atoms declare."""
         return float(np.max(self.atoms.slip))
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the sum over the factors, without enumerating atoms."""
+        """Upper bound on K(t): the sum of the bounds of all rounds, without enumerating atoms."""
         total = math.fsum(count * pair.log_moment(t) for pair, count in self._rounds)
         return moment.rounded_up(total, abs(total))
 
 
 @lru_cache(maxsize=64)
 def product(rounds: tuple[tuple[DominatingPair, int], ...]) -> ProductPair:
-    """Return the product of pairs with finitely many losses; cached, as a grid evaluates it on every mesh it tries."""
+    """Return the product of pairs with finitely many losses; the result is cached, as a grid asks for it repeatedly."""
     return ProductPair(rounds)
 
 
 def terms(atoms: int, rounds: int) -> int:
-    """Return the number of sums for the given numbers of atoms and rounds."""
+    """Return the number of sums that the losses of ``rounds`` rounds with ``atoms`` atoms each can form."""
     return math.comb(rounds + atoms - 1, atoms - 1) if atoms else 0
 
 
 @lru_cache(maxsize=4)
 def _log_factorials(most: int) -> Array:
-    """Return log-factorials of 0 to most: from whole numbers, and from 100 on by Stirling's series.
+    """Return ``log n!`` for n from 0 to ``most``: from whole numbers up to 100, by Stirling's series beyond.
 
     The remainder of the series after ``1/12n - 1/360n^3 + 1/1260n^5`` is below ``1/1680n^7``, which is 6e-18.
     """
@@ -123,9 +123,9 @@ def power(atoms: Atoms, count: int) -> Atoms:
 
 
 def _repeated(atoms: Atoms, count: int) -> Atoms:
-    """Return the sum of ``count`` losses of a single atom, without counting orderings, for any count.
+    """Return the law of the sum of ``count`` losses of rounds with a single atom.
 
-    A product of doubles is off by one relative unit roundoff beyond the error of the atom itself.
+    Each product of doubles adds a relative error of one unit round-off to the error of the atom itself.
     """
     once = _with_slips(atoms)
     loss, log_p, log_q = count * once.loss, count * once.log_p, count * once.log_q
@@ -135,7 +135,7 @@ def _repeated(atoms: Atoms, count: int) -> Atoms:
 
 
 def _weighted(times: Array, log: float) -> Array:
-    """Return ``n log q``, which is 0 for n = 0 even if Q has no mass there."""
+    """Return ``times * log``, with the product 0 where ``times`` is 0 and ``log`` is minus infinity."""
     with np.errstate(invalid="ignore"):
         return np.where(times > 0, times * log, 0.0)
 

@@ -4,10 +4,11 @@ For every t > 0, ``sup_{x >= 0} e^(-tx) (1 - e^-x) = t^t / (1 + t)^(1 + t)`` giv
 
     delta(eps) <= e^(K(t) - t eps) t^t / (1 + t)^(1 + t),   K = sum_i k_i K_i,
 
-which is the conversion of Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12 at order alpha = 1 + t, and
-the moments accountant of Abadi et al. 2016 [ACG+16] with its last step sharpened. t is optimised as a real
-number: log delta is convex in t, and epsilon, a convex function divided by t, has one minimum. Any t gives a bound,
-so the search need not be exact.
+where K is the log-moment of the composition, K_i that of a round of kind i, and k_i the number of such rounds. This is
+the conversion of Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12, at the order alpha = 1 + t. It is also the
+moments accountant of Abadi et al. 2016 [ACG+16] with its last step sharpened. The real number t is optimised: log delta
+is convex in t, and epsilon is a convex function divided by t, so that each has one minimum. Any t gives a bound, so the
+search need not be exact.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ ORDERS = 16
 
 
 class RenyiBound(NamedTuple):
-    """An upper bound and the order, ``1 + t``, from which it comes."""
+    """An upper bound, and the order ``1 + t`` at which it was obtained."""
 
     value: float
     order: float
@@ -56,14 +57,14 @@ def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> f
 
 
 def moment_work(composition: RenyiComposition) -> float:
-    """Return the units of work of K at one order."""
+    """Return the work of computing K of the composition at one order, in the units of the budget."""
     return sum(MOMENT + 1e9 * curve.seconds / ORDERS for curve, _ in composition.rounds)
 
 
 def renyi_epsilon(
     composition: RenyiComposition, log_delta: float, start: float = 1.0, precision: float = PRECISION
 ) -> RenyiBound:
-    """Return an epsilon >= 0 at which finite losses have at most the given log delta; ``inf`` if there is none."""
+    """Return an epsilon >= 0 at which the finite losses add at most the given log delta; ``inf`` if there is none."""
     return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision, moment_work(composition))
 
 
@@ -74,13 +75,16 @@ def epsilon_from(
     precision: float = PRECISION,
     work: float = MOMENT,
 ) -> RenyiBound:
-    """Return an epsilon >= 0 for the given log delta, from any upper bound on K; ``inf`` if there is none."""
+    """Return an epsilon >= 0 for the given log delta; ``inf`` if there is none.
+
+    ``moment(t)`` is an upper bound on K(t).
+    """
     found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), start, precision, work)
     return RenyiBound(max(found.value, 0.0), found.order)
 
 
 def epsilon_at(composition: RenyiComposition, t: float, log_delta: float) -> float:
-    """Return an epsilon >= 0 at which the composition has at most the given log delta, from one order, ``1 + t``."""
+    """Return the epsilon >= 0 that the single order ``1 + t`` gives for the log delta of the finite losses."""
     return max(_epsilon_at(log_moment(composition, t), t, log_delta), 0.0)
 
 
@@ -94,12 +98,12 @@ def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
 
 
 def log_delta_from(composition: RenyiComposition, t: float, epsilon: float, slack: float = 0.0) -> float:
-    """Upper bound on log delta of the finite losses at an epsilon, from one order, ``1 + t``."""
+    """Upper bound on log delta of the finite losses at an epsilon, from the single order ``1 + t``."""
     return log_delta_at(log_moment(composition, t, slack), t, epsilon)
 
 
 def log_delta_at(k: float, t: float, epsilon: float) -> float:
-    """Upper bound on log delta of the finite losses at an epsilon, from a bound k on K at one order, ``1 + t``."""
+    """Upper bound on log delta of the finite losses at an epsilon, from an upper bound k on K(t) at a single t."""
     return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
 
 
@@ -117,16 +121,16 @@ def log_delta_by(
     precision: float = PRECISION,
     work: float = MOMENT,
 ) -> RenyiBound:
-    """An upper bound on log delta at an epsilon, from any upper bound on K."""
+    """An upper bound on log delta at an epsilon; ``moment(t)`` is an upper bound on K(t)."""
     found = _least(lambda t: log_delta_at(moment(t), t, epsilon), start, precision, work)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 
 def _least(bound: Callable[[float], float], start: float, precision: float, work: float) -> RenyiBound:
-    """Return the least value of a function of t with one minimum, from a bracket in log t around it.
+    """Return the least value found of a function of t with one minimum, and the order ``1 + t`` of that value.
 
-    The minimum is located to ``precision`` in log t; the error of its value is about the square. Each order takes
-    ``work`` units; if the budget allows no further order, the least value so far is returned.
+    The minimum is bracketed in log t, and then located to ``precision`` in log t; the error of its value is about the
+    square of that. Each order takes ``work`` units; if the budget allows no further order, the search stops.
     """
     known: dict[float, float] = {}
 

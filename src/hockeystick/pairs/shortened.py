@@ -1,12 +1,14 @@
-"""A pair of atoms without its extremely improbable large losses.
+"""Pairs that have only atoms, without their extremely improbable large losses.
 
-Let D(eps) be ``E (1 - e^(eps - S))_+`` of rounds whose finite losses under P sum up to S, and D' the same over the
-outcomes in which no round has a loss that is left out. An outcome adds between 0 and its own mass to D, so that
+Let S be the sum of the finite losses of all rounds under P, and ``D(eps) = E (1 - e^(eps - S))_+``. Let D' be the same
+expectation restricted to outcomes in which no round has a loss that is left out. An outcome adds between 0 and its own
+mass to D, so that
 
     D'(eps) <= D(eps) <= D'(eps) + P(some round shows what is left out) <= D'(eps) + sum of the masses left out ,
 
-the sum over all rounds. The reason to leave them out: an extremely improbable loss may be so large that it dominates
-the law tilted by ``e^(tL)``, and an engine that tilts the law towards epsilon then sees nothing else.
+where the sum is over all rounds. Such losses are left out because an extremely improbable loss may be so large that it
+has nearly all mass of the law tilted by ``e^(tL)``. An engine that tilts the law towards epsilon would then resolve
+nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class ShortenedPair(DominatingPair):
 
     Attributes:
         whole: the pair, which has only atoms.
-        log_least: log of the mass under P below which such an atom is left out.
+        log_least: an atom of positive loss is left out if the log of its P-mass is below this number.
     """
 
     whole: DominatingPair
@@ -38,7 +40,7 @@ class ShortenedPair(DominatingPair):
 
     @cached_property
     def _parts(self) -> tuple[Atoms, Atoms]:
-        """Atoms that are kept, and atoms that are left out."""
+        """The atoms that are kept, and the atoms that are left out."""
         atoms = self.whole.atoms.finite()
         left_out = (atoms.loss > 0) & (atoms.log_p < self.log_least)
         return atoms.kept(~left_out), atoms.kept(left_out)
@@ -56,19 +58,19 @@ class ShortenedPair(DominatingPair):
         return top + math.log(float(np.exp(log_p - top).sum())) + ROUNDINGS if top > -math.inf else top
 
     def log_moment(self, t: float) -> float:
-        """The sum over the losses, rounded up."""
+        """Upper bound on K(t), as a sum over the atoms that are kept."""
         return self.atoms.log_moment(t)
 
 
 def shortened(composition: Composition, log_lost: float) -> Kept:
-    """Return rounds without extremely improbable large losses.
+    """Return a composition without extremely improbable positive losses.
 
     Args:
         composition: the rounds; those with a smooth part stay as they are.
-        log_lost: log of the total mass that may be left out of all rounds.
+        log_lost: log of the total P-mass that may be left out over all rounds.
 
     Returns:
-        The shortened rounds; if there is nothing to leave out, the rounds themselves and minus infinity.
+        The shortened rounds; if nothing was left out, the given composition with a ``log_lost`` of minus infinity.
     """
     rounds: list[tuple[DominatingPair, int]] = []
     total = -math.inf

@@ -1,25 +1,26 @@
-"""Known pairs of one round in one direction: an exact pair, an upper bound, or an upper and lower bounds.
+"""The pairs known for one round in one direction: an exact pair, an upper bound, or bounds from both sides.
 
-Let ``H_b`` be the hockey-stick divergence at ``b = e^eps``, and call *instance* a choice of neighbouring datasets and
-of whatever else the mechanism leaves open (the other records, the query). The truth of a round is the largest
-``H_b(M(D) || M(D'))`` over all instances.
+Let ``H_b`` be the hockey-stick divergence at ``b = e^eps``. An *instance* is a choice of neighbouring datasets D, D'
+and of whatever else the mechanism M leaves open, such as the query. The true curve of a round is the largest ``H_b(M(D)
+|| M(D'))`` over all instances.
 
-- :class:`Tight`: the pair is attained. Its delta is the truth.
-- :class:`Between`: ``above`` dominates every instance, and each pair in ``below`` is the law of an instance, or is
-  dominated by one. A product of pairs that dominate dominates the composition (Zhu, Dong, Wang 2022 [ZDW22],
-  Theorem 10): an upper end. A composition of instances, all rounds on one pair of neighbours, is an instance of the
-  composition: what is dominated by it is a lower end. Nothing is known of the gap between them.
-- :class:`Above`: the pair dominates. No lower bound is known.
+- :class:`Tight`: some instance attains the pair, so that its delta is exact.
+- :class:`Between`: ``above`` dominates every instance, and each pair in ``below`` is the pair of laws of an instance,
+  or is dominated by it. The product of pairs ``above`` dominates the composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem
+  10), and gives an upper bound. Instances of all rounds on one pair of neighbouring datasets form an instance of the
+  composition, so that the product of pairs ``below`` gives a lower bound. The size of the gap between the bounds is not
+  known in advance.
+- :class:`Above`: the pair dominates every instance. No lower bound is known.
 
 **Alternatives.** Which instance is the worst may depend on delta and on the number of rounds, so that ``below`` may
-hold several. They are chosen for the whole composition at once: the first of every kind together, the second of every
-kind together, and so on; a kind with fewer repeats its last. So a scheme orders them consistently with the datasets
-they come from.
+hold several pairs. They are combined by their position: the first pairs of all kinds of rounds give one lower bound,
+the second pairs another, and so on. A kind with fewer pairs repeats its last pair. So pairs at the same position must
+come from the same datasets.
 
-**Orderings.** An instance is seen from either side: with P and Q exchanged it belongs to the other direction. Under
-``remove`` and ``add`` the alternatives at one place are the two sides of one instance. Under ``replace-one`` both
-sides are in one direction, and the alternatives read backwards are those with P and Q exchanged: a pair that is its own
-mirror image stands alone or in the middle.
+**Orderings.** With P and Q exchanged, an instance is one of the opposite direction. The pairs at the same position
+under ``remove`` and under ``add`` are those of one instance, in the two orders of P and Q. Under ``replace-one`` there
+is only one direction, which contains both orders. There the list ``below`` read backwards is the list with P and Q
+exchanged. So a pair that is its own mirror image stands alone or in the middle.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ WIDTH = "the interval is as narrow as current theory allows"
 
 
 def width_of(why: str) -> str:
-    """Return the reason for an interval between two pairs; one that already names the width is returned unchanged."""
+    """Return the reason for which an answer is an interval: ``why`` after a preamble, unless it begins with one."""
     return why if why.startswith("the interval is ") else f"{WIDTH}: {why}"
 
 
 @dataclass(frozen=True, slots=True)
 class Tight:
-    """A tight pair: some instance attains it.
+    """A tight pair: it dominates the mechanism, and some pair of neighbouring datasets attains it.
 
     Attributes:
         above: the attained dominating pair.
@@ -51,24 +52,27 @@ class Tight:
 
     @property
     def below(self) -> tuple[DominatingPair, ...]:
-        """The attained pairs: just this pair."""
+        """The pairs for lower bounds: only ``above``, which is attained."""
         return (self.above,)
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A pair that dominates, and pairs that are dominated: the truth lies in between.
+    """A pair above the truth and pairs below it, where it is not known which of them is exact.
+
+    An instance is a choice of neighbouring datasets and of all else that the mechanism leaves open.
 
     Args:
         above: dominates every instance.
         below: one or more pairs, each dominated by an instance; for their order, see the module.
-        why: reason why they differ, a sentence stated with every answer.
-        curve: a Renyi curve that holds for every instance, if one other than that of ``above`` is known; it may be
-            lower.
-        alone: True if, at each epsilon, some instance attains the delta of ``above``, possibly a different one per
-            epsilon: exact for one round, but not for a composition.
-        together: given a number of these rounds, pairs with counts that dominate them together, also with other rounds
-            in between; none where they are no better than ``above`` composed with itself.
+        why: reason why ``above`` and ``below`` differ, a sentence stated with every answer.
+        curve: a Renyi curve that bounds every instance, and may be lower than that of ``above``; ``None`` if none is
+            known.
+        alone: True if ``above`` is exact for one round: at each epsilon some instance attains its delta. The instance
+            may differ between epsilons, so that compositions are not exact.
+        together: function from a number of these rounds to (pair, count) tuples whose product dominates the rounds,
+            also with other rounds in between. It returns none where they are no better than ``above`` composed with
+            itself.
 
     Raises:
         InvalidInputError: ``below`` is empty.
@@ -90,17 +94,17 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """A pair that is known to dominate, without a lower bound.
+    """A pair that dominates the mechanism, without a known lower bound.
 
     Attributes:
-        above: dominates every instance.
+        above: dominates every choice of neighbouring datasets.
     """
 
     above: DominatingPair
 
     @property
     def below(self) -> tuple[DominatingPair, ...]:
-        """Empty: no attained pair is known."""
+        """The pairs for lower bounds: none, as no attained pair is known."""
         return ()
 
 

@@ -4,19 +4,21 @@ Let K be the sum of the curves. For every epsilon and every t > 0 (``pairs/renyi
 
     delta(eps) <= h(eps) = e^(K(t) - t eps) t^t / (1 + t)^(1 + t),
 
-and delta(0) is the total variation distance: with the Kullback-Leibler divergence D, which is at most ``K(t) / t``,
-it is at most ``sqrt(D / 2)`` (Pinsker's inequality) and ``sqrt(1 - e^(-D))``, since ``e^(-D) <= (int sqrt(p q))^2 <=
-int min(p, q) int max(p, q)`` by the inequalities of Jensen and of Cauchy and Schwarz.
+and delta(0) is the total variation distance. Let D be the Kullback-Leibler divergence, which is at most ``K(t) / t``.
+Then delta(0) is at most ``sqrt(D / 2)`` (Pinsker's inequality) and ``sqrt(1 - e^(-D))``, since ``e^(-D) <= (int sqrt(p
+q))^2 <= int min(p, q) int max(p, q)`` by the inequalities of Jensen and of Cauchy and Schwarz.
 
-Any convex decreasing function of ``alpha = e^eps`` that starts at 1 and lies above delta at some knots lies above it
-between them, delta itself being convex in alpha; it is the privacy curve of a pair whose losses are the knots (Zhu,
-Dong, Wang 2022 [ZDW22], after Definition 7). The remainder beyond the last knot counts as infinite loss. The pair
-dominates the rounds, so that the product with the pairs of other rounds dominates the composition (Theorem 10 there): a
-bound that is nowhere above the Renyi bound of all of them, apart from the spacing of the knots, and below it wherever
-more than moments is known of the other rounds.
+Take some epsilons as knots, and a function of ``alpha = e^eps`` that is 1 at alpha = 0, convex, decreasing, linear
+between knots, and at least delta at every knot. As delta is convex in alpha, this function is also at least delta
+between the knots. It is the privacy curve of a pair whose losses are the knots (Zhu, Dong, Wang 2022 [ZDW22], after
+Definition 7). The value at the last knot counts as mass at infinite loss. The pair dominates the rounds, so that its
+product with the pairs of other rounds dominates the composition (Theorem 10 of [ZDW22]). Apart from the spacing of the
+knots, the resulting bound is nowhere above the Renyi bound of all rounds. It is below that bound wherever more than
+moments is known of the other rounds.
 
-Numerics: everything is in logarithms, since alpha and the masses leave the range of a double. The resulting masses are
-checked against h at every loss, and raised by any deficit, so that no rounding has to be trusted.
+All computations use logarithms, since alpha and the masses leave the range of a double. Finally the curve of the masses
+is compared with h at every loss. If it is below h, the masses are raised by the largest relative deficit, so that the
+bound does not rely on an analysis of roundings.
 """
 
 from __future__ import annotations
@@ -63,8 +65,8 @@ class TabulatedPair(DominatingPair):
 
     Attributes:
         losses: finite losses, increasing.
-        log_p: log of the mass of each under P.
-        infinite: mass under P at infinite loss.
+        log_p: log of the P-mass at each loss.
+        infinite: P-mass at infinite loss.
     """
 
     losses: tuple[float, ...]
@@ -73,19 +75,19 @@ class TabulatedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The finite losses, the mass at infinite loss, and the mass of Q alone."""
+        """The atoms at the finite losses, at +inf for the mass ``infinite``, and at -inf for the rest of Q's mass."""
         loss, log_p = np.array(self.losses), np.array(self.log_p)
         log_q = log_p - loss
         missing = 1.0 - math.fsum(np.exp(log_q).tolist())
         return Atoms(loss, log_p, log_q).beside(self.infinite, max(missing, 0.0))
 
     def log_moment(self, t: float) -> float:
-        """The sum over the losses."""
+        """Upper bound on K(t), as a sum over the finite losses."""
         return moment.atoms(np.array(self.losses), np.array(self.log_p), t)
 
 
 def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
-    """Return a pair that dominates the composition of all the rounds; ``None`` if their moments give no bound."""
+    """Return a pair that dominates the composition of ``rounds``; ``None`` if their moments give no bound."""
     lines = np.array(list(_lines(rounds)))
     if not len(lines):
         return None
@@ -108,7 +110,7 @@ def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
 
 
 def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
-    """Yield t, the order less 1, and K(t), from a small K up to the smallest delta."""
+    """Yield (t, K(t)) for increasing t, from a t with a small K to the t that is best for the smallest delta."""
     low = 1.0
     while low > LEAST_TILT and log_moment(rounds, low) > LITTLE:
         low /= 4
@@ -127,7 +129,7 @@ def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
 
 
 def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Array, Array]:
-    """Return increasing epsilons from 0 to the last knot, and the decreasing logarithms of h there."""
+    """Return knots, which are increasing epsilons, and the log of the bound h on delta at each knot."""
     t, k = lines[:, 0], lines[:, 1]
     at_zero = k + np.array([log_peak(float(order)) for order in t]) + SLACK * (np.abs(k) + 2)
 
@@ -164,10 +166,10 @@ def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Arra
 
 
 def _hull(epsilons: Array, log_h: Array, log_start: float) -> tuple[list[int], Array]:
-    """Return the knots on the lower convex hull of h, and the log-masses under P of the hull's pair.
+    """Return the indices of the knots on the lower convex hull of h, and the log-masses under P of the hull's pair.
 
-    The hull includes the start at alpha 0. The other knots are not needed: delta is convex, so it lies below each chord
-    of the hull.
+    The hull starts at ``alpha = e^epsilon = 0`` with the value ``exp(log_start)``. Knots above the hull are not needed:
+    delta is convex in alpha, so it lies below each chord of the hull.
     """
     kept: list[int] = []
     falls: list[float] = []  # log of the slope, downwards, of the chord that ends at each kept knot
@@ -187,7 +189,10 @@ def _hull(epsilons: Array, log_h: Array, log_start: float) -> tuple[list[int], A
 
 
 def _fall(epsilons: Array, log_h: Array, first: int | None, last: int, log_start: float) -> float:
-    """Return the log of ``(h(first) - h(last)) / (alpha(last) - alpha(first))``; the start is at alpha = 0."""
+    """Return the log of ``(h(first) - h(last)) / (alpha(last) - alpha(first))`` for the indices of two knots.
+
+    If ``first`` is ``None``, it stands for alpha = 0, where h is ``exp(log_start)``.
+    """
     high, end = (log_start if first is None else float(log_h[first])), float(log_h[last])
     if end >= high:
         return -math.inf
@@ -199,7 +204,7 @@ def _fall(epsilons: Array, log_h: Array, first: int | None, last: int, log_start
 
 
 def _missing(losses: Array, log_h: Array, p: Array, beyond: float) -> float:
-    """Return the largest relative deficit of the curve of the masses below h at any loss; 0 if there is none."""
+    """Return the largest relative amount by which the curve of the masses p lies below h at a loss; 0 if nowhere."""
     excess = -np.expm1(np.minimum(losses[:, None] - losses[None, :], 0.0))
     curve = excess @ p + beyond
     wanted = np.exp(log_h)
