@@ -1,9 +1,9 @@
 """Dominating pairs in one direction: atoms, a smooth part, and mass at infinite loss.
 
 A pair of laws (P, Q) *dominates* a mechanism if ``delta(eps) <= H_{e^eps}(P || Q)`` for every eps (Zhu, Dong, Wang 2022
-[ZDW22], Definition 7): an adversary tells P from Q at least as well as the outputs on any two neighbouring datasets.
-The product of the pairs of several mechanisms dominates their composition (Theorem 10 there). So an engine, which
-computes bounds, needs only the pair of each mechanism in each direction.
+[ZDW22], Definition 7): no adversary tells two neighbouring datasets apart by an output of the mechanism better than P
+from Q. The product of the pairs of several mechanisms dominates their composition (Theorem 10 of [ZDW22]). So an
+engine, which computes bounds, needs only the pair of each mechanism in each direction.
 """
 
 from typing import TYPE_CHECKING

@@ -339,7 +339,7 @@ class DominatingPair(RenyiCurve):
         return self.atoms
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), from the atoms.
+        """Upper bound on the log-moment K(t), from the atoms.
 
         This default serves pairs that have only atoms, of total mass 1 under either law; pairs with densities must
         override it.
@@ -412,7 +412,7 @@ class DominatingPair(RenyiCurve):
         return None
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling; called only for pairs with a smooth part."""
+        """Upper bound on the log-moment K(t) after Poisson sampling; called only for pairs with a smooth part."""
         raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
 
     @property

@@ -56,7 +56,7 @@ class BlackBoxPair(DominatingPair):
         return concentrated.mutual(self.epsilon)
 
     def log_moment(self, t: float) -> float:
-        """K(t) in closed form, rounded up."""
+        """The log-moment K(t) in closed form, rounded up."""
         return moment.black_box(self.epsilon, self.delta, t)
 
     @property

@@ -21,19 +21,19 @@ others. If the round before them is of bounded range, with the loss L of some G_
 E_G D_j(a e^(-G - L)) <= E_G max_t E_L D_j(a e^(-G - L))``, which is ``E_G D_(j+1)(a e^-G)``. If it is any other round,
 its loss is added to G.
 
-**On a grid.** ``a_j = e^(j h)`` with ``h = epsilon / N``. Let numbers be given that are at least D_k at all a_j, and
-let D' be the function that is linear between them. D_k is convex, so that it is at most D'. With ``s = e^t``, ``r =
-e^-epsilon``, and t between c h and (c + 1) h, both arguments at ``a = a_i`` lie between neighbouring grid points: ``a /
-s`` in the piece that begins at index ``i - c - 1``, ``a / (s r)`` in the piece N indices further. In these pieces D' is
-``u_2 + v_2 b`` and ``u_1 + v_1 b`` at an argument b, and the right side of the recursion is
+**On a grid.** ``a_j = e^(j h)`` with ``h = epsilon / N``. Given upper bounds on D_k at all a_j, let D' be the piecewise
+linear function through them. As D_k is convex, it is at most D'. With ``s = e^t``, ``r = e^-epsilon``, and t between c
+h and (c + 1) h, both arguments at ``a = a_i`` lie between neighbouring grid points: ``a / s`` in the piece that begins
+at index ``i - c - 1``, ``a / (s r)`` in the piece N indices further. In these pieces D' is ``u_2 + v_2 b`` and ``u_1 +
+v_1 b`` at an argument b, and the right side of the recursion is
 
     [ r (u_1 - u_2) s  +  u_2 - r u_1 + a (v_1 - r v_2)  +  a (v_2 - v_1) / s ] / (1 - r) = A s + B + C / s .
 
-Where neither A nor C is positive, its largest value is ``B - 2 sqrt(A C)``, at ``s = sqrt(C / A)``; if this s is
-outside the range of s, the largest value is that at the nearer end of the range. Otherwise ``A s`` and ``C / s`` are
-bounded separately. So the maximum over t is exact, and the grid over a adds an error of order ``h^2``. With P and Q
-exchanged a round has the same range, so that ``D_k(1/a) = 1 - (1 - D_k(a)) / a``: only a >= 1 is computed. D_k is 0 for
-``a >= e^(k epsilon)``.
+Where neither A nor C is positive, the largest value of this expression over all s is ``B - 2 sqrt(A C)``, at ``s =
+sqrt(C / A)``; if this s is not between ``e^(c h)`` and ``e^((c + 1) h)``, the largest value is that at the nearer of
+these ends. Otherwise ``A s`` and ``C / s`` are bounded separately. So the maximum over t is exact, and the grid over a
+adds an error of order ``h^2``. With P and Q exchanged a round has the same range, so that ``D_k(1/a) = 1 - (1 - D_k(a))
+/ a``: only a >= 1 is computed. D_k is 0 for ``a >= e^(k epsilon)``.
 
 **Rounding.** No error of the values of D' has to be considered, as D' may be any upper bound. ``v = (D'(a_(m+1)) -
 D'(a_m)) / (a_m expm1(h))`` and ``u = D'(a_m) + |v| a_m`` are computed by a few operations without cancellation. A power

@@ -21,9 +21,9 @@ H is convex, so that it is the curve of a pair. The density of the loss ``l = lo
 atoms (``WindowPair.bounded_range``). The pair dominates every round of bounded range, but is not itself of bounded
 range epsilon, as its losses span ``2 epsilon``.
 
-**Moments.** ``R^(1 + s)`` is convex, so that ``K(s) <= max_t log(x e^(st) + (1 - x) e^(s (t - epsilon)))``. With ``A =
-E - E^-s`` and ``B = 1 - E^-s`` the argument of the logarithm is ``e^(st) (A - e^t B) / (E - 1)``, which is largest at
-``e^t = s A / ((s + 1) B)``:
+**Moments.** ``R^(1 + s)`` is convex in R, so that ``K(s) <= max_t log(x e^(st) + (1 - x) e^(s (t - epsilon)))``. With
+``A = E - E^-s`` and ``B = 1 - E^-s`` the argument of the logarithm is ``e^(st) (A - e^t B) / (E - 1)``, which is
+largest at ``e^t = s A / ((s + 1) B)``:
 
     K(s) = s log(s A / ((s + 1) B)) + log(A / ((s + 1) (E - 1))) .
 

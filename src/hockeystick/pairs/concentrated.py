@@ -1,7 +1,8 @@
 """Zero-concentrated differential privacy: a rho with ``K(t) <= t (1 + t) rho`` for all t > 0, K as in ``moment.py``.
 
-In Renyi's terms ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016 [BS16], Definition 1.1). No rho
-is below the Kullback-Leibler divergence K'(0). In the first two cases below, rho equals this divergence.
+In terms of the Renyi divergence, ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016 [BS16],
+Definition 1.1). No rho is below the Kullback-Leibler divergence K'(0). In the first two cases below, rho equals this
+divergence.
 
 **Losses in [-epsilon, epsilon].** Proposition 3.3 of [BS16] gives ``rho = epsilon^2/2``; the least rho is ``epsilon
 tanh(epsilon/2)``. The worst law with such losses has two outcomes (``black_box.py``). Its K is ``K = log cosh(s y) -
@@ -19,8 +20,8 @@ K'(0)``, with K_u the derivative at u = 1.
 **Losses at most b.** ``D_alpha <= D_inf <= b``, so ``rho = b``.
 
 **Sampling.** At the sampling rate q and with the likelihood ratio Lambda of the round itself, the sampled round has the
-likelihood ratio ``g = 1 - q + q Lambda``. It enters the moments as ``g^(1+t)`` or ``g^(-t)``, which are convex in g, so
-that a sampled round has at most the rho of the round itself (in the same direction). For Gaussian noise the sampled
+likelihood ratio ``g = 1 - q + q Lambda``. The moments are means of ``g^(1+t)`` or of ``g^(-t)``, which are convex in g,
+so that a sampled round has at most the rho of the round itself (in the same direction). For Gaussian noise the sampled
 round has no smaller rho: as alpha grows, the largest outcomes determine the moment. It is known that sampling does not
 amplify concentrated privacy (Bun, Dwork, Rothblum, Steinke 2018 [BDRS18], Section 1).
 """

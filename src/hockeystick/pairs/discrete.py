@@ -1,12 +1,12 @@
-"""Whole-number noise on a count: discrete Laplace and discrete Gaussian, shifted by a whole number against unshifted.
+"""Discrete Laplace and discrete Gaussian noise on a count: the noise shifted by a whole number against unshifted.
 
 **Shifts of log-concave noise.** Let the law f of the noise be log-concave on the whole numbers (or on the reals). Then
 for every difference d with ``0 <= d <= D`` the pair (f shifted by D, f) dominates (f shifted by d, f). For negative d
 its mirror image dominates, which is the same pair if f is symmetric. Proof: ``f(x - d) / f(x)`` does not decrease in x
-(its logarithm is the difference of a concave function at two places). So by the Neyman-Pearson lemma the best event at
-any ``alpha >= 0`` is a half-line ``{x >= c}``. The hockey-stick divergence is the maximum over c of ``P(Z >= c - d) -
-alpha P(Z >= c)``, and for every c this number does not decrease in d. The pair is tight, because datasets with the
-difference D attain it.
+(its logarithm is the difference of a concave function at two places; log 0 is minus infinity). So by the Neyman-Pearson
+lemma the best event at any ``alpha >= 0`` is a half-line ``{x >= c}``. The hockey-stick divergence is the maximum over
+c of ``P(Z >= c - d) - alpha P(Z >= c)``, and for every c this number does not decrease in d. The pair is tight, because
+datasets with the difference D attain it.
 
 **Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes only
 the values ``(2j - D) / scale`` with ``j = min(max(k, 0), D)``, so that no outcome has to be left out.
@@ -22,14 +22,15 @@ e^eps``, the least of any pair.)
 
 **Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
 loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes that lie more
-than ``m >= 39.2 s`` below the lower or above the upper centre are merged: P's mass on them is put at loss +inf, and Q's
-mass at loss -inf. Redrawing a merged outcome from its law restores P and Q, so that the merged pair dominates; without
-its mass at infinite loss it is dominated. That mass is below ``2 e^-746`` and is counted as the smallest double. Masses
-at infinite loss are known only to within the smallest double anyway (``pairs/composition.py``), so that merging moves
-neither end of any answer by more than this double. Proof of the bound on the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m
-/ s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to
-10^5 the factor ``1 / (1 - e^(-m / s^2))`` is below e^10. The normaliser is ``s sqrt(2 pi) (1 + 2 e^(-2 pi^2 s^2) +
-...)`` by Poisson's summation formula. The first term left out is below e^-78 of the sum if s >= 1.
+than m below the lower or above the upper centre, ``m >= 39.2 s``, are merged: P's mass on them is put at loss +inf, and
+Q's mass at loss -inf. Redrawing a merged outcome from its law restores P and Q, so that the merged pair dominates (P,
+Q). Without its mass at infinite loss, the merged pair is dominated by (P, Q). That mass is below ``2 e^-746`` and is
+counted as the smallest double. Masses at infinite loss are known only to within the smallest double anyway
+(``pairs/composition.py``), so that merging moves neither end of any answer by more than this double. Proof of the bound
+on the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z
+= m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the factor ``1 / (1 - e^(-m / s^2))`` is below e^10. The
+normaliser is ``s sqrt(2 pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula. The first term left out is
+below e^-78 of the sum if s >= 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One of several pairs, drawn at random and revealed: the law of its loss is a mixture of their laws.
 
 Let the pairs have probabilities w_i that do not depend on the data, and moments ``m_i = e^(K_i)``. Then ``H_a = sum_i
-w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``. So ``K = log m`` is computed as follows:
+w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``. For ``K = log m`` this gives:
 
 - **on a line** with complex arguments, ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1; where m is far
   from 1, ``K = log sum_i w_i m_i``. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``. A relative
@@ -116,7 +116,7 @@ class EitherTransform(Transform):
         return EitherEnvelope(tuple(transform.envelope(t, count) for transform in self.transforms), tuple(known))
 
     def upper(self, t: float, slack: float) -> float:
-        """Upper bound on K(t), from upper bounds on K(t) of the parts."""
+        """Upper bound on the log-moment K(t), from upper bounds on K(t) of the parts."""
         return _log_mean([transform.upper(t, slack) for transform in self.transforms], self.weights)
 
 
@@ -189,7 +189,7 @@ class EitherPair(DominatingPair):
         return math.inf if self.infinite else max(part.rho for part in self.parts)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), from upper bounds on K(t) of the parts, rounded up."""
+        """Upper bound on the log-moment K(t), from upper bounds on K(t) of the parts, rounded up."""
         return _log_mean([part.log_moment(t) for part in self.parts], self.weights)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:

@@ -7,10 +7,9 @@ evaluated at finitely many points. Assumptions about their values between these 
 - the error of the integral of a density over a cell: the difference of the Gauss-Legendre rules with 8 and 16 nodes;
 - the error of the values of densities or distribution functions: the accuracy that the user states, and roundings;
 - the range of the ratio in a cell: from its least to its largest value at the nodes. Where the ratio is not monotone,
-  the range of its logarithm is widened by its own width at either end;
-- a total mass below 1: upper bounds count the missing mass as possible under one law only, and lower bounds do not
-  count it. The stated accuracy does not reduce the missing mass. A total that exceeds 1 by more than the errors is
-  refused.
+  the range of its logarithm is widened, at either end, by the width of this range;
+- a total mass below 1: upper bounds count the missing mass as mass that only one law has, and lower bounds do not count
+  it. The stated accuracy does not reduce the missing mass. A total that exceeds 1 by more than the errors is refused.
 
 Any choice of cells is sound. Cells are halved until both rules agree. Then cells are chosen so that ``|dL|``, the width
 of a cell in the loss, depends on the mass of the cell only weakly, through its power 1/8. So cells in the tail, where
@@ -39,19 +38,19 @@ Function: TypeAlias = Callable[[Array], npt.ArrayLike]
 """A function of an array of places, or of one place."""
 
 CELLS = 4000  # target number of cells
-MOST_CELLS = 9500  # of one pair: a plan file holds lists of 10,000
-LEVELS = 60  # of halving: a cell is then as wide as a rounding
+MOST_CELLS = 9500  # largest number of cells of one pair: lists in a plan file hold 10,000 numbers
+LEVELS = 60  # most halvings of a panel, which is then about as wide as a rounding of its ends
 OCTAVES = (-30, 333)  # powers of 2: the first places lie at these distances on both sides of each given place
 AGREED = 1e-12  # relative difference at which both rules agree
 SMALLEST = 5e-324  # a value below it is 0 as a double
 LEAST_DENSITY = 1e-130  # panels with smaller values form one cell: products with a ratio would lose digits by underflow
 LEAST_MASS = 1e-150  # a smaller mass is 0, with an error: products with a ratio are within the range of a double
 LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is 0
-SPAN = 0.25  # loss across a cell of the first pass
-LEAST_SPAN = 1e-7  # loss across a cell in which the ratio turns
-POWER = 0.125  # power of the mass of a cell, see the module
+SPAN = 0.25  # change of the loss across a cell above which the first pass halves it
+LEAST_SPAN = 1e-7  # change of the loss across a cell above which a cell is halved if its ratio is not monotone
+POWER = 0.125  # power of the mass of a cell that sets its width; see the module
 MISSED = 1e-6  # allowed distance of a total from 1
-ROUNDED = 64 * UNIT_ROUNDOFF  # relative: a sum of sixteen products
+ROUNDED = 64 * UNIT_ROUNDOFF  # relative rounding error of a sum of sixteen products
 
 
 def shifted(function: Function, distance: float) -> Function:
@@ -243,7 +242,9 @@ def _cells(panels: _Panels, accuracy: float) -> Cells:
 
 
 def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
-    """Return the masses of the panels, bounds on their errors, and the mass missing from 1 beyond quadrature errors.
+    """Return the masses of the panels, bounds on their errors, and the missing mass.
+
+    The missing mass is the part of 1 minus the total that quadrature errors do not explain.
 
     Raises:
         InvalidInputError: the total mass differs from 1 by more than is allowed.

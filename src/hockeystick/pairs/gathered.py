@@ -8,9 +8,9 @@ dominate them (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10). This holds at every ep
 A pair (P', Q') dominates (P, Q) if some Markov kernel takes P' to P and Q' to Q. Therefore the families are ordered by
 their parameters:
 
-- Laplace, by distance / scale: ``1 / (1 + b'^2 t^2) = 1 / (1 + b^2 t^2) * (r + (1 - r) / (1 + b'^2 t^2))`` with ``r =
-  (b / b')^2``, so that noise of the larger scale b' is the sum of noise of scale b and, with probability 1 - r,
-  independent noise of scale b';
+- Laplace, by distance / scale: the characteristic functions satisfy ``1 / (1 + b'^2 t^2) = 1 / (1 + b^2 t^2) * (r + (1
+  - r) / (1 + b'^2 t^2))`` with ``r = (b / b')^2``, so that noise of the larger scale b' is the sum of noise of scale b
+  and, with probability 1 - r, independent noise of scale b';
 - sampled Gaussians, by mu, also where a record is replaced: the kernel adds independent normal noise;
 - epochs of random allocation, by mu: the kernel adds independent normal noise to every step;
 - black boxes, by epsilon and delta: the pair of (epsilon', delta') dominates every (epsilon', delta')-private pair, and
@@ -39,10 +39,10 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
-MOST = 200  # kinds up to which all are composed as they are
-TRIED = 2000  # kinds up to which a contour, the engine that handles many kinds best, is still tried: some 5 s
-KINDS = 32  # kinds of a gathered composition: four are composed, two sides for each of two directions
-MIXTURES = 192  # the same where some rounds are Gaussians, sampled or not, whose kinds a contour handles quickly
+MOST = 200  # largest number of kinds of rounds that are composed without merging
+TRIED = 2000  # largest number of kinds on which the contour engine, the best for many kinds, is still tried: some 5 s
+KINDS = 32  # number of kinds after merging: four compositions are evaluated, two sides in each of two directions
+MIXTURES = 192  # the same if some rounds are Gaussian, sampled or not: a contour is quick for these
 LEAST = 1e-300  # replaces smaller parameters where ratios are compared
 
 Parameters = tuple[float, ...]
@@ -115,7 +115,7 @@ class Gathered:
 
 
 def gathered(composition: Composition) -> Gathered:
-    """Return a composition with its bounds: itself if it has few kinds of rounds, else two with fewer kinds.
+    """Return bounds on a composition: the composition itself, or two compositions with fewer kinds of rounds.
 
     Raises:
         NotApplicableError: too many kinds of rounds belong to no ordered family.
@@ -193,9 +193,9 @@ def _innermost(key: Hashable) -> Hashable:
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
     """Return boxes in parameter space that contain all pairs of each family.
 
-    A box is (constructor, least value of each parameter, largest value of each parameter, number of rounds within).
-    Each step cuts the box with the largest product of its spread, in logarithms of its widest parameter, and its number
-    of rounds. The box is cut in the middle of that parameter.
+    A box is (constructor, least value of each parameter, largest value of each parameter, number of rounds within). The
+    spread of a box is that of the logarithm of its widest parameter. Each step takes the box with the largest product
+    of spread and number of rounds, and cuts it in the middle of that parameter.
     """
     import heapq  # late: few plans have so many kinds
 

@@ -128,7 +128,7 @@ class GaussianPair(DominatingPair):
         return self
 
     def log_moment(self, t: float) -> float:
-        """K(t) in closed form, rounded up."""
+        """The log-moment K(t) in closed form, rounded up."""
         return moment.gaussian(self.mu, t)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:

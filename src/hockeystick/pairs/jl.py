@@ -35,10 +35,10 @@ ACCURACY = 4e-14
 """Relative error of the masses: twice that of chi-squared and normal laws as measured by a test."""
 
 FAILED = 1e-18  # mass of X below the least cell
-CELLS = 1500  # of X
+CELLS = 1500  # number of cells of X
 STEP = 0.04  # width of a cell of the loss in the bulk, in standard deviations
 BULK = 14.0  # standard deviations of the loss that are cut into cells of equal width
-GROWTH = 1.03  # of the cells beyond
+GROWTH = 1.03  # ratio of the ends of a cell beyond the bulk
 MOST = 700.0  # losses from here on count as infinite: this affects no epsilon that is much smaller
 
 

@@ -77,7 +77,7 @@ class JointPair(DominatingPair):
         return next_up(math.fsum(count * part.rho for part, count in self.factors), SPARE)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the sum of the parts' bounds, rounded up."""
+        """Upper bound on the log-moment K(t): the sum of the parts' bounds, rounded up."""
         return next_up(math.fsum(count * part.log_moment(t) for part, count in self.factors), SPARE)
 
 

@@ -15,7 +15,7 @@ the errors e and f they are at most
 
     w_a = (b (q + f) - (p - e)) / (b - a),    w_b = (p + e - a (q - f)) / (b - a),
 
-Both are also at most ``q + f``, and ``w_b`` is at most ``(p + e) / b``. A narrow cell is widened first, as errors are
+and they are also at most ``q + f``, and w_b at most ``(p + e) / b``. A narrow cell is widened first, as errors are
 divided by its width ``b - a``. If b is infinite, the whole Q-mass is put at a, and the remaining P-mass ``p + e - a (q
 - f)`` is one that only P has. The case a = 0 is the same with P and Q exchanged.
 
@@ -104,7 +104,7 @@ class KnottedPair(DominatingPair):
         return KnottedPair(tuple(losses.tolist()), tuple((log_q - losses).tolist()), self.only_q, self.only_p)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), as a sum over the finite losses."""
+        """Upper bound on the log-moment K(t), as a sum over the finite losses."""
         return moment.atoms(np.array(self.losses), np.array(self.log_q) + np.array(self.losses), t)
 
 

@@ -140,7 +140,7 @@ class LaplacePair(DominatingPair):
         return self
 
     def log_moment(self, t: float) -> float:
-        """K(t) in closed form, rounded up."""
+        """The log-moment K(t) in closed form, rounded up."""
         return moment.laplace(self.theta, t)
 
     @property
@@ -161,7 +161,7 @@ class LaplacePair(DominatingPair):
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling; see the function :func:`sampled_log_moment`."""
+        """Upper bound on the log-moment K(t) after Poisson sampling; see the function :func:`sampled_log_moment`."""
         return sampled_log_moment(self.smooth, self.atoms, self.log_moment, rate, add, t)
 
 

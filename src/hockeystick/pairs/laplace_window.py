@@ -16,12 +16,12 @@ theta|``.
 - For ``theta >= 2b`` the two laws have no outcome in common.
 
 *The pair dominates* the release of a vector with such noise on each coordinate, if the vector moves by at most theta in
-L1 norm. A move of a single coordinate attains it. The density is log-concave and its support is an interval, so that
-the proof in ``pairs/laplace.py`` holds word for word. For a shift v of one coordinate ``f(x - v) / f(x)`` does not
-decrease in x (it is 0 where f(x - v) = 0, and infinite where f(x) = 0). So the half-lines ``x > c`` are the best events
-for every shift. With F the distribution function of the noise, the trade-off function is ``f_v(a) = F(F^-1(1 - a) -
-v)``, and ``f_v(1 - f_u(a)) = f_(u + v)(a)``. (If ``F^-1(1 - a) - u`` lies below the support, both sides are 0.) Hence
-shifts add up over the coordinates. As ``f_v(a)`` falls in v, smaller shifts are covered.
+L1 norm. The pair is attained if a single coordinate moves by theta. The density is log-concave and its support is an
+interval, so that the proof in ``pairs/laplace.py`` holds word for word. For a shift v of one coordinate ``f(x - v) /
+f(x)`` does not decrease in x (it is 0 where f(x - v) = 0, and infinite where f(x) = 0). So the half-lines ``x > c`` are
+the best events for every shift. With F the distribution function of the noise, the trade-off function is ``f_v(a) =
+F(F^-1(1 - a) - v)``, and ``f_v(1 - f_u(a)) = f_(u + v)(a)``. (If ``F^-1(1 - a) - u`` lies below the support, both sides
+are 0.) Hence shifts add up over the coordinates. As ``f_v(a)`` falls in v, smaller shifts are covered.
 
 **The worst round of bounded range** (``A = I = 0``); see ``plan/mechanisms/exponential.py``.
 
@@ -142,7 +142,7 @@ class WindowPair(DominatingPair):
         return WindowTransform(w, at_ends, between, log_finite, infinite)
 
     def log_moment(self, t: float) -> float:
-        """K(t) in closed form, rounded up."""
+        """The log-moment K(t) in closed form, rounded up."""
         return self.transform.log_moment(t)
 
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
@@ -153,7 +153,7 @@ class WindowPair(DominatingPair):
         return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling, as for the Laplace pair.
+        """Upper bound on the log-moment K(t) after Poisson sampling, as for the Laplace pair.
 
         If some losses are infinite, so is ``E_Q Lambda^-t`` with ``Lambda = dP/dQ``. Then this moment of the base pair
         gives no bound for adding a record.

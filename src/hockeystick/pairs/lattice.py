@@ -45,7 +45,7 @@ class Lattice:
         return cls(number, pair.spacing, outermost, alone)
 
     def distance(self, least: float) -> Fraction | float | None:
-        """Return the distance that a grid must fit: the spacing of all atoms if known, else that of the outermost two.
+        """Return the distance that a grid must fit: the spacing if known, else the distance of the outermost two atoms.
 
         Args:
             least: spacing below which a large number of atoms is treated like a density.

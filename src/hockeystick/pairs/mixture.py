@@ -59,8 +59,8 @@ LARGEST = 500.0  # exponent up to which the ratio less 1 is summed directly
 LIGHT = -0.5  # of the ratio less 1: below it, the logarithm of the sum itself is taken
 FAR = 0.3  # size of a loss from which on its relative error need not be small
 NEWTON = 60  # most Newton steps towards an outcome; about six are taken
-NEAR = 1e-14  # relative: the last step is smaller than this
-UNITS = 8.0  # relative error of a weight, in roundings
+NEAR = 1e-14  # relative size of a Newton step below which the search ends
+UNITS = 8.0  # bound on the relative error of a weight, in roundings
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class MixtureLocation:
 
 @dataclass(frozen=True, slots=True)
 class PartlyShifted(PoissonSmooth):
-    """A mixture that has a shift with probability 1 - p_0, as after Poisson sampling at that rate.
+    """A mixture in which a shift has the probability 1 - p_0, as after Poisson sampling at that rate.
 
     Attributes:
         missing: amount by which the given p_0 exceeds the true weight, divided by the given p_0.
@@ -351,12 +351,12 @@ class MixturePair(DominatingPair):
         return (self._shifted, self._largest_rho) if self.rest and not self.missing else None
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the smaller of a trapezoid-rule bound and a rough bound."""
+        """Upper bound on the log-moment K(t): the smaller of a trapezoid-rule bound and a rough bound."""
         rough = self._rough(t, self.mirrored)
         return min(self.transform.log_moment(t), rough)
 
     def _rough(self, t: float, mirrored: bool) -> float:
-        """Rough upper bound on K(t): the log of the mean of the terms' moments.
+        """Rough upper bound on the log-moment K(t): the log of the mean of the terms' moments.
 
         By convexity it holds in both directions. If the mixture is P, Minkowski's inequality gives another bound, which
         is smaller for large t; the smaller one is returned.

@@ -31,12 +31,12 @@ def rounded_up(value: float, size: float = 0.0) -> float:
 
 
 def gaussian(mu: float, t: float) -> float:
-    """Return K(t) of unsampled Gaussian noise, ``mu^2 t (1 + t) / 2``, rounded up."""
+    """Return the log-moment K(t) of unsampled Gaussian noise, ``mu^2 t (1 + t) / 2``, rounded up."""
     return rounded_up(0.5 * mu * mu * t * (1 + t))
 
 
 def laplace(theta: float, t: float) -> float:
-    """Upper bound on K(t) of Lap(theta, 1) against Lap(0, 1) (Mironov 2017 [Mir17], Proposition 6).
+    """Upper bound on the log-moment K(t) of Lap(theta, 1) against Lap(0, 1) (Mironov 2017 [Mir17], Proposition 6).
 
     With ``m = e^K``, ``x2(y) = e^y - 1 - y``, ``a = t theta``, ``c = (1 + t) theta``: ``m - 1 = ((1 + t) x2(a) + t
     x2(-c)) / (1 + 2t)``.
@@ -48,7 +48,7 @@ def laplace(theta: float, t: float) -> float:
 
 
 def black_box(epsilon: float, delta: float, t: float) -> float:
-    """Upper bound on K(t) of the worst (epsilon, delta) pair.
+    """Upper bound on the log-moment K(t) of the worst (epsilon, delta) pair.
 
     With ``m = e^K``, ``x2(y) = e^y - 1 - y``, ``a = t epsilon``: ``m = (1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 -
     e^-eps)) / (1 + e^-eps))``. For delta = 0 this is Mironov 2017 [Mir17], Proposition 5.
@@ -110,9 +110,9 @@ def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> flo
 def mixture_add(base: Callable[[float], float], rate: float, t: float) -> float:
     """Rough upper bound on K(t) for adding a record under Poisson sampling at rate q: the smaller of two bounds.
 
-    The likelihood ratio is ``1 / g`` with ``g = 1 - q + q Lambda``, ``Lambda`` that of the base pair. One bound holds
-    because ``g^(-t)`` is convex in Lambda, the other because it is at most ``(1 - q)^(-t)``. ``base(t)`` is an upper
-    bound on K of the base pair with its laws exchanged, ``log E_Q Lambda^(-t)``.
+    With the base pair's likelihood ratio ``Lambda``, the sampled pair has the likelihood ratio ``1 / g``, ``g = 1 - q +
+    q Lambda``. One bound holds because ``g^(-t)`` is convex in Lambda, the other because ``g^(-t)`` is at most ``(1 -
+    q)^(-t)``. ``base(t)`` is an upper bound on K of the base pair with its laws exchanged, ``log E_Q Lambda^(-t)``.
     """
     return rounded_up(min(log_mixture(rate, base(t)), -t * math.log1p(-rate)), 1.0)
 

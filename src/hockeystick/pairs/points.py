@@ -14,7 +14,7 @@ Numbers ``e^epsilon`` are taken to 60 digits. Their error is far below the round
 account.
 
 **A trade-off function with corners** (Dong, Roth, Su 2022 [DRS22]): ``f(alpha_i) = beta_i``, and f is linear between
-these corners. For each two neighbouring corners the pair has one outcome, with probability ``alpha_(i+1) - alpha_i``
+these corners. For every two neighbouring corners the pair has one outcome, with probability ``alpha_(i+1) - alpha_i``
 under Q and ``beta_i - beta_(i+1)`` under P. The Neyman-Pearson test that rejects outcomes in this order has the error
 rates given by f. The P-mass ``1 - f(0)`` has infinite loss. One further outcome has the masses that remain at the last
 corner.

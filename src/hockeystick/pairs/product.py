@@ -1,4 +1,4 @@
-"""Rounds with finitely many losses each, composed exactly: one pair, whose losses are all sums of their losses.
+"""Exact composition of rounds with finitely many losses each: one pair, which has a loss for every possible sum.
 
 Let a round have the losses ``L_1, ..., L_m`` with masses ``p_1, ..., p_m``. Then k such rounds have the loss ``n_1 L_1
 + ... + n_m L_m`` with the multinomial mass ``k! / (n_1! ... n_m!) p_1^n_1 ... p_m^n_m``, for each of the ``C(k + m - 1,
@@ -55,7 +55,7 @@ class ProductPair(DominatingPair):
         return float(np.max(self.atoms.slip))
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the sum of the bounds of all rounds, without enumerating atoms."""
+        """Upper bound on the log-moment K(t): the sum of the bounds of all rounds, without enumerating atoms."""
         total = math.fsum(count * pair.log_moment(t) for pair, count in self._rounds)
         return moment.rounded_up(total, abs(total))
 

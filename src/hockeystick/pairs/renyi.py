@@ -64,7 +64,7 @@ def moment_work(composition: RenyiComposition) -> float:
 def renyi_epsilon(
     composition: RenyiComposition, log_delta: float, start: float = 1.0, precision: float = PRECISION
 ) -> RenyiBound:
-    """Return an epsilon >= 0 at which the finite losses add at most the given log delta; ``inf`` if there is none."""
+    """Return an epsilon >= 0 at which finite losses contribute at most ``exp(log_delta)`` to delta; ``inf`` if none."""
     return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision, moment_work(composition))
 
 

@@ -58,7 +58,7 @@ class ShortenedPair(DominatingPair):
         return top + math.log(float(np.exp(log_p - top).sum())) + ROUNDINGS if top > -math.inf else top
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), as a sum over the atoms that are kept."""
+        """Upper bound on the log-moment K(t), as a sum over the atoms that are kept."""
         return self.atoms.log_moment(t)
 
 

@@ -58,7 +58,7 @@ class Tight:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A pair above the truth and pairs below it, where it is not known which of them is exact.
+    """A pair that is an upper bound, and pairs that are lower bounds: the exact curve of the round lies in between.
 
     An instance is a choice of neighbouring datasets and of all else that the mechanism leaves open.
 

@@ -82,7 +82,7 @@ class TabulatedPair(DominatingPair):
         return Atoms(loss, log_p, log_q).beside(self.infinite, max(missing, 0.0))
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), as a sum over the finite losses."""
+        """Upper bound on the log-moment K(t), as a sum over the finite losses."""
         return moment.atoms(np.array(self.losses), np.array(self.log_p), t)
 
 
