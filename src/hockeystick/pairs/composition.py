@@ -69,7 +69,7 @@ class RenyiComposition:
 
     @cached_property
     def count(self) -> int:
-        """Number of rounds after folding."""
+        """Number of rounds, after several of them may have been folded into one."""
         return sum(count for _, count in self.rounds)
 
     @cached_property

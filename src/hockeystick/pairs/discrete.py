@@ -90,7 +90,7 @@ class DiscreteLaplacePair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of this pair, because exchanging P and Q leaves the losses' law unchanged."""
+        """The rho of this pair, because exchanging P and Q leaves the law of the loss unchanged."""
         return self.rho
 
 
@@ -158,7 +158,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of this pair, because exchanging P and Q leaves the losses' law unchanged."""
+        """The rho of this pair, because exchanging P and Q leaves the law of the loss unchanged."""
         return self.rho
 
     def log_moment(self, t: float) -> float:

@@ -149,7 +149,7 @@ class EitherPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The mass at infinite loss, if any."""
+        """The atom of mass ``infinite`` at infinite loss; no atoms if that mass is 0."""
         return Atoms.none().beside(self.infinite, 0.0)
 
     @property

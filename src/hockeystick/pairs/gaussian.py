@@ -95,7 +95,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def smooth(self) -> GaussianLocation:
-        """The smooth part is the whole pair."""
+        """The densities of both laws, which are the whole pair."""
         return GaussianLocation(self.mu)
 
     loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
@@ -124,7 +124,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def mirror(self) -> GaussianPair:
-        """The pair is its own mirror image."""
+        """The pair itself, because exchanging P and Q leaves the law of the loss unchanged."""
         return self
 
     def log_moment(self, t: float) -> float:

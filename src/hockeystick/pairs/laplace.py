@@ -71,7 +71,7 @@ class LaplaceMiddle:
         )
 
     def outcome(self, loss: Array) -> Array:
-        """Return the inverse of the loss, clipped to [0, theta]."""
+        """Return the x of each loss, clipped to [0, theta]."""
         return np.minimum(np.maximum(0.5 * (loss + self.theta), 0.0), self.theta)
 
     def loss_error(self, x: Array) -> Array:
@@ -136,7 +136,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def mirror(self) -> LaplacePair:
-        """The pair is its own mirror image."""
+        """The pair itself, because exchanging P and Q leaves the law of the loss unchanged."""
         return self
 
     def log_moment(self, t: float) -> float:

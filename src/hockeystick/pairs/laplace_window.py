@@ -127,7 +127,7 @@ class WindowPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """The rho of this pair, because exchanging P and Q leaves the losses' law unchanged."""
+        """The rho of this pair, because exchanging P and Q leaves the law of the loss unchanged."""
         return self.rho
 
     @property

@@ -205,11 +205,11 @@ class Mirrored:
     base: BasePart
 
     def log_p(self, x: Array) -> Array:
-        """The log-density of P, which is Q of the base."""
+        """The log-density of P at each x: that of the base's Q at -x."""
         return self.base.log_q(-x)
 
     def log_q(self, x: Array) -> Array:
-        """The log-density of Q, which is P of the base."""
+        """The log-density of Q at each x: that of the base's P at -x."""
         return self.base.log_p(-x)
 
     def loss(self, x: Array) -> Array:

@@ -76,7 +76,9 @@ def _above(one: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], la
 
 
 def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> FinitePair | None:
-    """Return the pair whose trade-off function is linear between given corners; ``None`` if it is not convex.
+    """Return the pair whose trade-off function is linear between given corners.
+
+    ``None`` if this function is not convex.
 
     Args:
         alphas: rates of false alarms, increasing from 0.
