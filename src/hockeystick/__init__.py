@@ -1,4 +1,4 @@
-"""What your differential privacy really costs: certified two-sided bounds on epsilon and delta under composition.
+"""Certified lower and upper bounds on the epsilon and delta of differentially private computations.
 
 >>> import hockeystick as hs
 >>> plan = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=10_000)
@@ -7,15 +7,16 @@
 
 Where to look:
 
-- what was run: :func:`dp_sgd`, or :class:`Plan` of :class:`Round`, each a mechanism and a way to sample;
-  :func:`load_plan` reads a file.
-- what it costs: :meth:`Plan.epsilon`, :meth:`Plan.delta`, :meth:`Plan.profile` for attacks, mu and groups,
-  :meth:`Plan.compare` for all accountants, :func:`samplings` for every way to make batches.
-- what a target takes: :func:`calibrate` with one of ``hockeystick.targets``; :func:`sweep` over a grid.
-- while it runs: :class:`Accountant` for training, ``hockeystick.filters`` for budgets, :class:`Ledger` for those of
-  a team.
-- many questions at once: :func:`epsilons`, :func:`deltas`.
-- to look at: ``hockeystick.plot``, :func:`explore`; :func:`doctor` is about this machine.
+- to describe a computation: :func:`dp_sgd`, or a :class:`Plan` of any :class:`Round`; a round is a mechanism with a
+  sampling scheme. :func:`load_plan` reads a plan from a file.
+- to compute its privacy: :meth:`Plan.epsilon` and :meth:`Plan.delta`; :meth:`Plan.profile` for attacks, mu and group
+  privacy; :meth:`Plan.compare` for the answers of all accountants; :func:`samplings` for all sampling schemes.
+- to meet a target: :func:`calibrate` with one of ``hockeystick.targets``; :func:`sweep` for a grid of parameters.
+- during a computation: :class:`Accountant` for training, ``hockeystick.filters`` for privacy budgets, and
+  :class:`Ledger` for budgets that a team shares.
+- to answer many questions at once: :func:`epsilons`, :func:`deltas`.
+- to see curves: ``hockeystick.plot``, :func:`explore`.
+- to check this machine: :func:`doctor`.
 """
 
 from typing import TYPE_CHECKING
@@ -185,5 +186,5 @@ __all__ = sorted([*LATE, "__version__"])
 
 
 def __dir__() -> list[str]:
-    """The public names, without the modules that importing them leaves here."""
+    """Return the public names, without the submodules that become attributes when they are imported."""
     return __all__

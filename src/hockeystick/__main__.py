@@ -1,4 +1,4 @@
-"""``python -m hockeystick``: the same as the command ``hockeystick``."""
+"""``python -m hockeystick`` runs the command ``hockeystick``."""
 
 from hockeystick.cli import main
 

@@ -1,6 +1,6 @@
 """Privacy filters and an odometer: budgets for rounds whose parameters are chosen after looking at earlier results.
 
-The classes, and what is proven of each, are written down in :mod:`hockeystick.questions.filters`.
+The classes are defined in :mod:`hockeystick.questions.filters`, which also states what is proven of each.
 """
 
 from hockeystick.questions.filters import (

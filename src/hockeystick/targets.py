@@ -1,6 +1,6 @@
-"""Targets of a calibration: epsilon, delta, mu, or what an attacker can do with the output.
+"""Targets of a calibration: epsilon, delta, mu, or a bound on what an attacker can do with the output.
 
-The classes are written down in :mod:`hockeystick.questions.targets`; :func:`hockeystick.calibrate` takes any of them.
+The classes are defined in :mod:`hockeystick.questions.targets`; :func:`hockeystick.calibrate` takes any of them.
 """
 
 from hockeystick.questions.targets import (

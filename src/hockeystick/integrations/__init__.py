@@ -1,9 +1,12 @@
-"""Accounting inside existing tools; each module imports its tool, and this one imports none.
+"""Accounting inside existing tools.
+
+Each module imports the tool that it integrates; this package imports none.
 
 - ``hockeystick.integrations.opacus``: an accountant and a privacy engine for Opacus;
-- ``hockeystick.integrations.dp_accounting``: a ``PrivacyAccountant`` for dp_accounting, and its events as plans;
-- ``hockeystick.integrations.torch``: PyTorch loaders whose batches follow a scheme, and the scheme of a given loader;
-- ``hockeystick.integrations.batches``: the samplers behind them for any training loop, in NumPy alone;
+- ``hockeystick.integrations.dp_accounting``: a ``PrivacyAccountant`` for dp_accounting, and plans made from its events;
+- ``hockeystick.integrations.torch``: PyTorch loaders that draw batches by a sampling scheme, and recognition of the
+  scheme of a given loader;
+- ``hockeystick.integrations.batches``: samplers of batches for any training loop, which need only NumPy;
 - ``hockeystick.integrations.frames``: epsilon of every row of a pandas or Polars frame;
-- ``hockeystick.integrations.history``: a plan from a history of (noise multiplier, sample rate, steps).
+- ``hockeystick.integrations.history``: a plan from a list of (noise multiplier, sample rate, steps).
 """

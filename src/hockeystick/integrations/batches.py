@@ -1,21 +1,23 @@
-"""Batches with exactly the law that a plan accounts for: indices of records for any training loop, in NumPy alone.
+"""Samplers whose batches have exactly the law that a plan assumes, for any training loop; they need only NumPy.
 
 A bound for a sampling scheme holds only for a loop that draws its batches by that scheme. Each sampler here names its
-scheme (:attr:`Batches.sampling`, for a :class:`~hockeystick.Round`), and its draws have the exact law of that scheme,
-given random bits:
+scheme in :attr:`Batches.sampling`, for use in a :class:`~hockeystick.Round`. Given independent uniform bits, its
+batches have exactly the law of that scheme; only a Poisson rate is rounded:
 
-- a record enters a Poisson batch if a word of 64 bits lies below ``floor(q 2^64)``, so with a probability of at most q
-and at least ``q - 2^-64``; sampling a record more rarely protects it better (joint convexity);
-- a subset of b records consists of those with the b smallest of n words, which are drawn again if two are equal, so all
-subsets are equally likely;
-- a step of an epoch is a word modulo t, drawn again if the word lies in the incomplete last block of length t.
+- Poisson: each record has a random word of 64 bits, and enters the batch if its word is below ``floor(q 2^64)``. The
+  probability of this is at most q and at least ``q - 2^-64``. A record that is sampled more rarely is better protected
+  (joint convexity).
+- Fixed size: each of the n records has a random word, and the b records with the smallest words form the batch. If two
+  words are equal, all n words are drawn again. All subsets of b records are therefore equally likely.
+- Random allocation: the step of a record is a random word modulo t, the number of steps. A word in the incomplete last
+  block of length t is drawn again. All steps are therefore equally likely.
 
-The words come from the operating system (``os.urandom``) or, with a seed, from Philox, a stream of its own for each
-batch. Whoever knows the seed can draw the batches again; against all others the guarantee is as good as the generator.
-Neither the indices nor the seed may be published.
+The words come from the operating system (``os.urandom``) or, with a seed, from the generator Philox, which has a
+separate stream for each batch. Anyone who knows the seed can draw the batches again; against everyone else, the
+guarantee is as good as the generator. Publish neither the indices nor the seed.
 
-In PyTorch a sampler is the ``batch_sampler`` of a ``DataLoader`` (``hockeystick.integrations.torch``). Elsewhere each
-pass over it yields the batches of one epoch as lists of indices.
+In PyTorch, give a sampler to a ``DataLoader`` as its ``batch_sampler`` (``hockeystick.integrations.torch``). In other
+loops, iterate over the sampler: each pass yields the batches of one epoch as lists of indices.
 """
 
 from __future__ import annotations
@@ -52,12 +54,12 @@ STATE_KEYS = ("step", "number", "drawn")
 
 
 def from_system(count: int) -> npt.NDArray[np.uint64]:
-    """Return words of the operating system, which cannot be drawn again."""
+    """Return ``count`` random words of 64 bits from the operating system; no seed reproduces them."""
     return np.frombuffer(os.urandom(count * BITS // 8), dtype=np.uint64)
 
 
 class Batches(ABC):
-    """Batches of one sampling scheme; each pass over it is an epoch of :func:`len` batches.
+    """Sampler of batches by one sampling scheme; each pass over it yields the batches of one epoch.
 
     Args:
         sampling: sampling scheme.
@@ -66,7 +68,7 @@ class Batches(ABC):
         seed: seed of the generator; by default the operating system's secret random numbers are used.
 
     Attributes:
-        sampling: sampling scheme, for the plan that accounts for a loop over these batches.
+        sampling: sampling scheme, for the plan that accounts for the training.
     """
 
     sampling: Sampling
@@ -82,14 +84,14 @@ class Batches(ABC):
 
     @abstractmethod
     def _batch(self, step: int, words: Words) -> Indices:
-        """The batch of a step of the current epoch."""
+        """Return the batch of one step of the current epoch, drawn with random bits from ``words``."""
 
     def _begin(self, words: Words) -> Indices | None:
-        """Draw for a whole epoch; ``None`` in schemes that draw each step anew."""
+        """Return the random choices made once for a whole epoch; ``None`` if each step draws separately."""
         return None
 
     def _words(self) -> Words:
-        """Random bits of the next batch."""
+        """Return the source of random bits for the next batch."""
         return from_system if self._seed is None else np.random.Philox(self._seed).jumped(self._number).random_raw
 
     def __len__(self) -> int:
@@ -99,7 +101,7 @@ class Batches(ABC):
     def __iter__(self) -> Iterator[list[int]]:
         """Yield the batches of an epoch as lists of indices.
 
-        After an interrupted pass or :meth:`load_state_dict`, these are the remaining batches of that epoch.
+        After an interrupted pass or :meth:`load_state_dict`, only the remaining batches of that epoch are yielded.
         """
         if self._step in (0, self._steps):
             self._step, self._drawn = 0, self._begin(self._words())
@@ -110,16 +112,16 @@ class Batches(ABC):
         self._step = 0
 
     def state_dict(self, step: int | None = None) -> dict[str, Any]:
-        """Return the state needed to continue in a sampler made with the same arguments, in JSON types.
+        """Return a state, in JSON types, from which a sampler made with the same arguments continues.
 
-        It must be kept as secret as the batches.
+        Keep the state as secret as the batches.
 
         Args:
             step: number of batches of the current epoch that training has used; by default all batches yielded so far.
-                Give it for a loader that prefetches, which has drawn more batches than it passed on.
+                If a loader prefetches, give this number, since the sampler has yielded more batches than were used.
 
         Raises:
-            InvalidInputError: the epoch has no such step.
+            InvalidInputError: ``step`` is not a number of batches of an epoch.
         """
         step = self._step if step is None else domains.whole(step, "step", TAKEN, most=self._steps)
         number = self._number - self._step + step
@@ -127,10 +129,10 @@ class Batches(ABC):
         return {"step": step % self._steps, "number": number, "drawn": drawn}
 
     def load_state_dict(self, state: Any) -> None:
-        """Continue, at the next pass, with the rest of the epoch in which the state was taken.
+        """Load a state: the next pass yields the remaining batches of the epoch in which the state was saved.
 
         Raises:
-            InvalidInputError: the state does not belong to such a sampler.
+            InvalidInputError: the state does not belong to a sampler made with the same arguments.
         """
         if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
             raise InvalidInputError(
@@ -142,10 +144,14 @@ class Batches(ABC):
         self._step, self._number = step, number
 
     def _checked(self, drawn: Any, step: int) -> Indices | None:
-        """Return the draw for an epoch from a saved state; ``step`` counts the steps already taken in it.
+        """Return the random choices for a whole epoch from a saved state, after a check; ``None`` if there are none.
+
+        Args:
+            drawn: the choices in the state.
+            step: number of steps of the epoch already taken.
 
         Raises:
-            InvalidInputError: this scheme cannot have made the draw.
+            InvalidInputError: this scheme cannot have made these choices.
         """
         return None
 
@@ -159,10 +165,11 @@ class PoissonBatches(Batches):
 
     Args:
         dataset_size: number of records.
-        batch_size: expected size of a batch; or
+        batch_size: expected size of a batch; give either this or ``sample_rate``.
         sample_rate: probability that a record enters a batch.
-        steps: number of batches of an epoch; by default ``ceil(dataset_size / batch_size)``, or ``ceil(1 / rate)``.
-        seed: of the generator; by default the operating system's random numbers are used.
+        steps: number of batches of an epoch; by default ``ceil(dataset_size / batch_size)``, or
+            ``ceil(1 / sample_rate)``.
+        seed: seed of the generator; by default the operating system's random numbers are used.
 
     Raises:
         InvalidInputError: a value is outside its domain, or not exactly one of batch_size and sample_rate is given.
@@ -199,7 +206,7 @@ class FixedSizeBatches(Batches):
         dataset_size: number of records.
         batch_size: size of every batch.
         steps: number of batches of an epoch; by default ``ceil(dataset_size / batch_size)``.
-        seed: of the generator; by default the operating system's random numbers are used.
+        seed: seed of the generator; by default the operating system's random numbers are used.
 
     Raises:
         InvalidInputError: a value is outside its domain, or the batch is larger than the dataset.
@@ -221,12 +228,14 @@ class FixedSizeBatches(Batches):
 
 
 class RandomAllocationBatches(Batches):
-    """Batches to which each record is allocated once an epoch (``sampling = "random-allocation"``); some may be empty.
+    """Random allocation: each record enters one random batch per epoch (``sampling = "random-allocation"``).
+
+    A batch may be empty.
 
     Args:
         dataset_size: number of records.
         steps_per_epoch: number of batches of an epoch.
-        seed: of the generator; by default the operating system's random numbers are used.
+        seed: seed of the generator; by default the operating system's random numbers are used.
 
     Raises:
         InvalidInputError: a value is outside its domain.
@@ -263,15 +272,17 @@ class RandomAllocationBatches(Batches):
 
 
 class TruncatedPoissonBatches(Batches):
-    """Poisson batches, cut at random to a largest size (``sampling = "truncated-poisson"``).
+    """Poisson batches of a limited size (``sampling = "truncated-poisson"``).
+
+    If a Poisson batch is larger than ``max_batch_size``, a random subset of that size is used.
 
     Args:
         dataset_size: number of records.
-        max_batch_size: size to which a larger batch is cut.
-        batch_size: expected size of a batch before the cut; or
+        max_batch_size: largest size of a batch.
+        batch_size: expected size of a batch before truncation; give either this or ``sample_rate``.
         sample_rate: probability that a record is sampled.
         steps: number of batches of an epoch; by default ``ceil(1 / rate)``.
-        seed: of the generator; by default the operating system's random numbers are used.
+        seed: seed of the generator; by default the operating system's random numbers are used.
 
     Raises:
         InvalidInputError: a value is outside its domain, or not exactly one of batch_size and sample_rate is given.
@@ -304,13 +315,16 @@ class TruncatedPoissonBatches(Batches):
 
 
 def _poisson(dataset_size: int, batch_size: int | None, sample_rate: float | None) -> Poisson:
-    """Poisson sampling by rate or by batch size; in the latter case it includes the dataset size."""
+    """Return Poisson sampling, given by a sample rate or by both a batch size and the dataset size."""
     size = None if batch_size is None else dataset_size
     return Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
 
 
 def coins(words: Words, among: int, rate: Fraction) -> Indices:
-    """Return, in increasing order, the numbers below ``among`` that independent coins of bias ``rate`` select."""
+    """Return, in increasing order, a random set of numbers below ``among``.
+
+    Each number is included independently, with probability ``rate``.
+    """
     if rate == 1:
         return np.arange(among)
     return np.flatnonzero(words(among) < np.uint64((rate.numerator << BITS) // rate.denominator))

@@ -1,4 +1,7 @@
-"""Columns of a pandas or Polars frame, or of a dict of arrays, as arrays; pandas is never imported here."""
+"""Conversion of columns to NumPy arrays and back, for pandas and Polars frames and dicts of arrays.
+
+The module never imports pandas.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def is_frame(value: object) -> bool:
     """Return True for a pandas or Polars frame, or a dict.
 
     Raises:
-        InvalidInputError: the frame is a lazy one of Polars.
+        InvalidInputError: the argument is a Polars ``LazyFrame``.
     """
     if hasattr(value, "collect"):
         raise InvalidInputError(f"frame must be {ACCEPTED}; received a lazy one; call collect() first", "frame")
@@ -30,19 +33,22 @@ def is_frame(value: object) -> bool:
 
 
 def names_of(frame: Any) -> list[str]:
-    """Return the names of the columns."""
+    """Return the column names of a frame."""
     return list(frame if isinstance(frame, Mapping) else frame.columns)
 
 
 def columns_of(frame: Any, names: Mapping[str, str]) -> dict[str, Column]:
-    """Return some columns by key, as arrays of equal length, of a NumPy type or of objects.
+    """Return columns of a frame as one-dimensional arrays of equal length.
 
     Args:
         frame: pandas or Polars frame, or dict.
-        names: name of the column of each key.
+        names: column name for each key of the result.
+
+    Returns:
+        For each key, an array of a NumPy type or of Python objects.
 
     Raises:
-        InvalidInputError: there is no such column, a column has more than one dimension, or lengths differ.
+        InvalidInputError: the frame lacks a column, a column does not have one dimension, or the lengths differ.
     """
     known = names_of(frame)
     found: dict[str, Column] = {}
@@ -72,7 +78,7 @@ def as_doubles(column: Column) -> npt.NDArray[np.float64]:
 
 
 def _double(value: Any) -> float:
-    """One value of an object column."""
+    """Return one value of an object column as a double; NaN for text, booleans and missing values."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         return np.nan
     try:
@@ -82,9 +88,9 @@ def _double(value: Any) -> float:
 
 
 class Users:
-    """Assignment of a whole number to each user, for frames that come one after the other.
+    """Numbering of users, consistent over several frames.
 
-    A user that is a whole number has that number; all other users are numbered in order of appearance.
+    Users that are whole numbers keep their numbers; all others are numbered from 0 in order of first appearance.
     """
 
     def __init__(self) -> None:
@@ -95,12 +101,11 @@ class Users:
         """Return the number of each row's user, shape (rows,).
 
         Args:
-            column: users of a frame.
-            first_row: number of its first row.
+            column: column of users of a frame.
+            first_row: number of the frame's first row, for error messages.
 
         Raises:
-            InvalidInputError: a row has no user, or users cannot be compared: lists, or types that differ between
-                frames.
+            InvalidInputError: a row has no user, a user is a list, or two frames have users of different types.
         """
         if column.dtype.kind == "u" and len(column) and column.max() >= 1 << 63:
             column = column.astype(object)
@@ -130,7 +135,7 @@ class Users:
         return out
 
     def values(self, numbers: Numbers) -> Column:
-        """Return the users of these numbers, in the type of the first frame, or as objects."""
+        """Return the users with these numbers, in the type of the first frame; texts as objects."""
         if self._type is None or _family(self._type) == "whole":
             return numbers.astype(self._type or np.int64, copy=False)
         named = np.empty(len(self._named), dtype=object)
@@ -140,7 +145,7 @@ class Users:
 
 
 def _family(kind: np.dtype[Any]) -> str:
-    """Family of comparable types: whole numbers, text and objects, and each other type."""
+    """Return the family of a type: ``"whole"``, ``"object"`` (texts and objects), or the type itself."""
     return {"i": "whole", "u": "whole", "O": "object", "U": "object", "S": "object"}.get(kind.kind, str(kind))
 
 
@@ -150,7 +155,7 @@ def is_missing(value: Any) -> bool:
 
 
 def like(frame: Any, columns: Mapping[str, Column]) -> Any:
-    """Return a new frame with these columns, of the same kind as ``frame``; in Polars, NaN becomes null."""
+    """Return a frame of the same kind as ``frame``, with only these columns; in Polars, NaN becomes null."""
     if isinstance(frame, Mapping):
         return dict(columns)
     if hasattr(frame, "assign"):

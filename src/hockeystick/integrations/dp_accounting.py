@@ -1,8 +1,8 @@
-"""dp_accounting: a ``PrivacyAccountant`` over certified bounds, and its events as plans.
+"""Integration with dp_accounting: a ``PrivacyAccountant`` with certified bounds, and plans made from its events.
 
     from hockeystick.integrations.dp_accounting import HockeystickAccountant as PLDAccountant
 
-The numbers are certified upper ends, computed from ``accountant.plan``.
+The accountant returns certified upper ends, computed from the plan ``accountant.plan``.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ __all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_plan"]
 
 
 class HockeystickAccountant(PrivacyAccountant):
-    """dp_accounting's accountant interface over certified bounds.
+    """Accountant of dp_accounting that answers with certified upper ends.
 
     Args:
-        neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (noise is relative to the norm bound of
-            one record, so that a sum moves by twice that bound) or ``REPLACE_SPECIAL`` (replacement by a record that
-            contributes nothing, the adjacency ``zero-out`` of plans).
+        neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` or ``REPLACE_SPECIAL``. Under
+            ``REPLACE_ONE``, noise is relative to the norm bound of one record, and a replacement moves a sum by twice
+            that bound. ``REPLACE_SPECIAL`` replaces a record by one that contributes nothing; plans call this
+            adjacency ``zero-out``.
 
     Raises:
         InvalidInputError: the relation is unknown.
@@ -64,7 +65,7 @@ class HockeystickAccountant(PrivacyAccountant):
 
     @property
     def plan(self) -> Plan:
-        """Plan of all composed events; events without data access add nothing to it."""
+        """Plan of all events composed so far; an event that accesses no data adds nothing."""
         return self._steps.plan
 
     def get_epsilon(self, target_delta: float) -> float:

@@ -1,10 +1,11 @@
-"""Events of dp_accounting as rounds of a plan.
+"""Conversion of dp_accounting's events to rounds of a plan.
 
-Each rule names the theorem by which its round represents the event. An event known here only by a guarantee (randomised
-response with a uniform replacement) becomes the worst mechanism with that pure epsilon. The upper end of its plan is
-valid for the event; the lower end belongs to the worst mechanism only.
+A rule is a function that converts one kind of event; its docstring states why the round represents the event. An event
+of which only a pure epsilon is used (randomised response under REPLACE_SPECIAL) becomes the worst mechanism with that
+epsilon. The upper end of its plan is valid for the event; the lower end is valid for the worst mechanism only.
 
-Numbers mean the decimals they print as. Values computed from them are rounded to the side with the larger epsilon.
+Each number stands for the decimal that it prints as. Values computed from such numbers are rounded to the side with the
+larger epsilon.
 """
 
 from __future__ import annotations
@@ -77,7 +78,11 @@ SAMPLED = frozenset(
 
 
 class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventError):
-    """Error for an event that no round represents; ``event`` is the offending one, which may be nested."""
+    """Error for an event that no round represents.
+
+    Attributes:
+        event: the unsupported event, which may be nested in the one that was given.
+    """
 
     def __init__(self, message: str, event: Any) -> None:
         super().__init__(f"{type(event).__name__}: {message}")
@@ -85,7 +90,7 @@ class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventErro
 
 
 class NonPrivate(NamedTuple):
-    """Marker of an event without privacy: it has no round, and its epsilon is infinite."""
+    """Marker for an event without privacy: its epsilon is infinite, and no round represents it."""
 
     event: Any
 
@@ -100,10 +105,10 @@ def to_plan(event: Any, neighboring_relation: Any = ADD_OR_REMOVE_ONE, delta: fl
     Args:
         event: ``DpEvent`` of any kind.
         neighboring_relation: relation under which the event is accounted.
-        delta: default target of the plan.
+        delta: default target delta of the plan.
 
     Raises:
-        UnsupportedEventError: an event has no round, or no privacy at all; the message names it.
+        UnsupportedEventError: no round represents the event or one nested in it; the message names that event.
         InvalidInputError: the relation is unknown.
     """
     found = list(items(event, neighboring_relation))
@@ -116,10 +121,10 @@ def to_plan(event: Any, neighboring_relation: Any = ADD_OR_REMOVE_ONE, delta: fl
 
 
 def adjacency_of(neighboring_relation: Any) -> Adjacency:
-    """Return the adjacency of plans for a relation.
+    """Return the adjacency that corresponds to a relation of dp_accounting.
 
     Raises:
-        InvalidInputError: the relation is none of dp_accounting's.
+        InvalidInputError: the argument is no relation of dp_accounting.
     """
     if neighboring_relation not in ADJACENCIES:
         known = ", ".join(str(relation) for relation in ADJACENCIES)
@@ -131,10 +136,12 @@ def adjacency_of(neighboring_relation: Any) -> Adjacency:
 
 
 def items(event: Any, relation: Any) -> Iterator[Item]:
-    """Yield the rounds of an event. In every direction each has a Renyi curve, and most have a dominating pair.
+    """Yield the rounds of an event, and a :class:`NonPrivate` for each part without privacy.
+
+    Each round has a Renyi curve in every direction of the relation; most rounds also have dominating pairs.
 
     Raises:
-        UnsupportedEventError: a part has no round, or parameters outside its domain.
+        UnsupportedEventError: no round represents a part of the event, or a parameter is outside its domain.
     """
     adjacency = adjacency_of(relation)
     rule = RULES.get(type(event)) or (BY_NAME.get(type(event).__name__) if isinstance(event, events.DpEvent) else None)
@@ -157,10 +164,10 @@ def items(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _check_relation(event: Any, relation: Any, *allowed: Any) -> None:
-    """Refuse an event under a relation for which it has no round.
+    """Check that a round represents the event under this relation.
 
     Raises:
-        UnsupportedEventError: the relation is none of those allowed.
+        UnsupportedEventError: the relation is not in ``allowed``.
     """
     if relation not in allowed:
         names = " or ".join(each.name for each in allowed)
@@ -176,20 +183,22 @@ def _non_private(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _noisy(event: Any, relation: Any) -> Iterator[Item]:
-    """Round for noise relative to the norm bound of one record, L2 for Gaussian noise and L1 for Laplace noise.
+    """Yield the round of Gaussian or Laplace noise.
 
-    Replacement moves the sum by twice the bound.
+    The noise is relative to the norm bound of one record: L2 for Gaussian noise, L1 for Laplace noise. Replacing a
+    record moves the sum by twice the bound.
     """
     mechanism = Gaussian if isinstance(event, events.GaussianDpEvent) else Laplace
     yield NonPrivate(event) if event.noise_multiplier == 0 else Round(mechanism(event.noise_multiplier))
 
 
 def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of a discrete Laplace event.
+    """Yield the round of discrete Laplace noise with parameter a.
 
-    P(x) / P(x - 1) is e^a or e^-a, so with sensitivity 1 the privacy loss has two values, those of randomised response.
-    With a larger integer sensitivity, or if a record is replaced by one that contributes nothing, the round is the
-    noise itself, shifted by the sensitivity: a guarantee alone would not determine the effect of sampling.
+    With sensitivity 1, P(x) / P(x - 1) is e^a or e^-a. The privacy loss then has the same two values as in randomised
+    response, which is the round. With a larger integer sensitivity, or if a record is replaced by one that contributes
+    nothing, the round is the discrete Laplace mechanism with that sensitivity. A pure epsilon alone would not determine
+    the effect of sampling.
     """
     _check_relation(event, relation, ADD_OR_REMOVE_ONE, REPLACE_SPECIAL)
     if event.sensitivity == 0:
@@ -207,12 +216,14 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of randomised response with k buckets, truthful with probability 1 - p.
+    """Yield the round of randomised response with k buckets: a uniform answer with probability p, else the true one.
 
     REPLACE_ONE: the true answer has probability 1 - p + p/k and each other answer p/k, so e^epsilon = k (1 - p)/p + 1.
-    Rounding epsilon up is safe: occasional uniform answers turn the law of a larger epsilon into that of a smaller one.
-    REPLACE_SPECIAL: the answer of the special record is uniform, so the likelihood ratios are k (1 - p) + p and 1/p.
-    The result is a pure epsilon under the plan's own adjacency.
+    Rounding epsilon up is safe: if some answers are replaced by uniform ones, randomised response with a larger epsilon
+    becomes randomised response with a smaller one.
+
+    REPLACE_SPECIAL: the answer of the special record is uniform, so the largest likelihood ratios of the two directions
+    are k (1 - p) + p and 1/p. The round is a pure epsilon, the logarithm of the larger of them.
     """
     _check_relation(event, relation, REPLACE_ONE, REPLACE_SPECIAL)
     buckets = int(whole_numbers(least=1).check(event.num_buckets, "num_buckets"))
@@ -230,13 +241,13 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _composed(event: Any, relation: Any) -> Iterator[Item]:
-    """Rounds of all parts of a composed event; a plan composes its rounds in the same way."""
+    """Yield the rounds of all parts of a composed event, which a plan composes as the event does."""
     for part in event.events:
         yield from items(part, relation)
 
 
 def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
-    """Rounds of one event, each repeated."""
+    """Yield the rounds of an event that is repeated ``count`` times."""
     count = int(COUNT.check(event.count, "count"))
     for item in items(event.event, relation):
         if count:
@@ -244,10 +255,10 @@ def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _poisson(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of one mechanism under Poisson sampling.
+    """Yield the round of one mechanism under Poisson sampling.
 
-    Nested samplings are one sampling: a record passes all of them independently of other records, at the product of the
-    rates.
+    Nested Poisson samplings are one Poisson sampling at the product of their rates, since each record passes all of
+    them independently of other records.
     """
     rate = PROBABILITY.check(event.sampling_probability, "sampling_probability")
     inner = list(items(event.event, relation))
@@ -268,11 +279,12 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _fixed_size(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of one mechanism on a fixed number of records of the dataset, drawn without or with replacement.
+    """Yield the round of one mechanism on a sample of fixed size, drawn without or with replacement.
 
-    If records are added or removed, the event's dataset size is taken as the size of the larger dataset. If it means
-    the smaller one, the added record is in a batch less often, and the pairs of Poisson sampling get no worse; with
-    replacement, the number of draws of a record grows stochastically as the dataset gets smaller.
+    If records are added or removed, the event's dataset size is taken as the size of the larger dataset. The upper end
+    is also valid if it is the size of the smaller one. Without replacement, the added record is then in a batch less
+    often. The dominating pairs of this sampling are the pairs of Poisson sampling, which get no worse at a lower rate.
+    With replacement, the number of draws of a record is stochastically larger in a smaller dataset.
     """
     again = isinstance(event, events.SampledWithReplacementDpEvent)
     scheme: Callable[[int, int], Sampling] = WithReplacement if again else WithoutReplacement
@@ -281,16 +293,19 @@ def _fixed_size(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of one epoch in which a record takes part in some of the steps; not every dp_accounting has this event.
+    """Yield the round of one epoch of random allocation: each record takes part in ``num_selected`` random steps.
 
-    The event is one draw; a composition of such events draws anew for each.
+    Several such events draw the steps independently. Not every version of dp_accounting has this event.
     """
     selected, steps = (whole_numbers(least=1).check(getattr(event, key), key) for key in ("num_selected", "num_steps"))
     yield from _one_sampled(event, relation, RandomAllocation(int(steps), int(selected)))
 
 
 def _one_sampled(event: Any, relation: Any, sampling: Sampling | None) -> Iterator[Item]:
-    """Round of one unsampled mechanism under a sampling; nothing if the sample is empty."""
+    """Yield the round of a single unsampled mechanism under ``sampling``.
+
+    Nothing is yielded if ``sampling`` is ``None``, which means an empty sample.
+    """
     inner = list(items(event.event, relation))
     if sampling is None:
         return
@@ -308,7 +323,7 @@ def _one_sampled(event: Any, relation: Any, sampling: Sampling | None) -> Iterat
 
 
 def _parts(event: Any) -> Iterator[Any]:
-    """An event and all its parts."""
+    """Yield an event and all events nested in it."""
     yield event
     inner = [event.event] if hasattr(event, "event") else getattr(event, "events", ())
     for part in inner:
@@ -316,12 +331,15 @@ def _parts(event: Any) -> Iterator[Any]:
 
 
 def _one_round(event: Any, relation: Any, inner: Sequence[Item]) -> Item:
-    """One round that represents several on the same sample, or the first event without privacy.
+    """Return one round that represents several rounds on the same sample.
 
-    The dominating pair of Gaussian rounds on the same records is that of one round of noise ``(sum s_i^-2)^(-1/2)``,
-    since the privacy losses of independent rounds add up and a sum of normal losses is normal. The noise is rounded
-    down. Sampling preserves domination if a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). A
-    replacement under sampling involves three laws, about which a pair of two laws says nothing.
+    If an event has no privacy, its :class:`NonPrivate` is returned instead.
+
+    Several Gaussian rounds on the same records have the dominating pair of one Gaussian round of noise ``(sum
+    s_i^-2)^(-1/2)``, since the privacy losses of independent rounds add up and a sum of normal losses is normal. The
+    noise is rounded down. Sampling preserves domination if a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22],
+    Theorem 11). A replacement under sampling involves three laws, and a dominating pair describes only two: it is
+    refused.
     """
     rounds = []
     for item in inner:
@@ -344,10 +362,12 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Item]) -> Item:
 
 
 def _mixture(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of a mixture: for sensitivities 0 and c, a sampled Gaussian round with the probability of c as its rate.
+    """Yield the round of Gaussian noise on a sum with a random sensitivity.
 
-    With more sensitivities, all of one sign, the round is the mixture itself, reflected if they are negative: the
-    reflection has the same privacy. Sensitivities of probability 0 are dropped.
+    If the sensitivity is either 0 or c, the round is a Gaussian mechanism under Poisson sampling, with the probability
+    of c as its rate. If there are more sensitivities, all of one sign, the round is the mixture itself. Negative
+    sensitivities are replaced by their absolute values, which does not change the privacy. Sensitivities of probability
+    0 are dropped.
     """
     _check_relation(event, relation, ADD_OR_REMOVE_ONE, REPLACE_SPECIAL)
     if len(event.sensitivities) != len(event.sampling_probs):
@@ -376,7 +396,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of a rho-zCDP guarantee, which has an upper end only (Bun, Steinke 2016 [BS16], Definition 1.1)."""
+    """Yield the round of a rho-zCDP guarantee, for upper ends only (Bun, Steinke 2016 [BS16], Definition 1.1)."""
     if event.xi != 0:
         raise UnsupportedEventError(
             f"xi must be 0; received {shown(event.xi)}; give the underlying mechanism instead", event
@@ -386,11 +406,12 @@ def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _tree(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of a tree: a record is in one leaf and its ancestors, so at most ``depth`` nodes move, each by at most C.
+    """Yield the round of a tree aggregation with noise multiplier s.
 
-    All nodes together are one Gaussian round of noise ``s / sqrt(depth)`` (Kairouz, McMahan, Song, Thakkar, Thakurta,
-    Xu 2021 [KMS+21], appendix D). A tree over t steps has depth ``ceil(log2(t + 1))``, the number of binary digits of
-    t.
+    A record contributes to one leaf and its ancestors. It therefore moves at most ``depth`` nodes, each by at most the
+    clipping norm. All nodes together are one Gaussian round of noise ``s / sqrt(depth)`` (Kairouz, McMahan, Song,
+    Thakkar, Thakurta, Xu 2021 [KMS+21], appendix D). A tree over t steps has depth ``ceil(log2(t + 1))``, the number of
+    binary digits of t.
     """
     _check_relation(event, relation, REPLACE_SPECIAL)
     counts = event.step_counts if isinstance(event.step_counts, Sequence) else [event.step_counts]
@@ -405,7 +426,10 @@ def _tree(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _truncated(event: Any, relation: Any) -> Iterator[Item]:
-    """Round of truncated Poisson sampling of Gaussian noise; the limit is dropped if no sample can exceed it."""
+    """Yield the round of Gaussian noise under truncated Poisson sampling.
+
+    If no sample can exceed the limit, the round has plain Poisson sampling.
+    """
     for key in ("dataset_size", "truncated_batch_size"):
         WHOLE.check(getattr(event, key), key)
     if not (event.sampling_probability and event.truncated_batch_size and event.dataset_size):
@@ -469,7 +493,10 @@ UNSUPPORTED: Mapping[type, str] = {
 
 
 def _root_down(exact: Fraction) -> float:
-    """A double whose decimal is at most the square root, and within two roundings of it."""
+    """Return a lower bound on the square root of a fraction, at most two roundings below it.
+
+    The bound is the decimal that the returned double prints as.
+    """
     near = math.sqrt(float(exact))
     while decimal(near) ** 2 > exact:
         near = next_down(near)
@@ -477,9 +504,9 @@ def _root_down(exact: Fraction) -> float:
 
 
 def _log_up(exact: Fraction) -> float:
-    """Upper bound on the logarithm of a number above 1.
+    """Return an upper bound on the logarithm of a number above 1.
 
-    ``log1p`` of a double errs by at most 4 roundings (docs/certified.md), its argument by half a one, and the condition
-    number of log1p is at most 1.
+    ``log1p`` of a double errs by at most 4 roundings (docs/certified.md). Its argument errs by half a rounding, which
+    the logarithm does not magnify: the condition number of log1p is at most 1.
     """
     return next_up(math.log1p(towards(exact - 1, up=True)), 8)

@@ -1,19 +1,20 @@
-"""Count of batches drawn against steps taken: each optimiser step must use one batch of the loader, whole or in pieces.
+"""Check that each optimiser step under Opacus uses exactly one Poisson batch of the loader, whole or in pieces.
 
-Opacus adds up clipped gradients while steps are skipped (``signal_skip_step``). Its ``BatchMemoryManager`` does so with
-the pieces of one Poisson batch, which together are one step at the sample rate q. A loop that adds up k batches takes a
-step in which one record may occur several times: the sum of the step moves by Binomial(k, q) clipping norms
-(``MixtureGaussian``), which no sample rate describes. Such steps are refused.
+Opacus adds up clipped gradients while steps are skipped (``signal_skip_step``). Its ``BatchMemoryManager`` uses this to
+process one Poisson batch in pieces, which together are one step at the sample rate q. A loop can also add up k Poisson
+batches and then take one step, in which one record may occur several times. The record then moves the sum of the step
+by Binomial(k, q) clipping norms (``MixtureGaussian``), which no sample rate describes. Such steps are refused.
 
 Counting distinguishes pieces from batches. ``BatchMemoryManager`` signals, once for each batch it draws, that a step
-must not be skipped. Within a pass, the number of batches drawn therefore equals the number of steps taken plus the
-number of steps signalled ahead.
+must not be skipped. Within a pass over the loader, the number of batches drawn therefore equals the number of steps
+taken plus the number of signals for steps not yet taken.
 
-**Rate of the draws.** Opacus takes the records whose ``torch.rand`` is below the rate: multiples of 2^-24, compared in
-single precision. For the rate 1/n, n at most 2^24, the remainder of 2^24 / n is 0 or at least 1, so that rounding the
-rate to single precision moves it past no multiple: ceil(2^24 / n) multiples are below it. Plans have the resulting
-rate; the history has the rate that Opacus states. For any other rate, the rate from the ceiling is at least the rate of
-the draws, in double precision too.
+**Rate of the draws.** Opacus takes the records whose ``torch.rand`` is below the rate. These random numbers are
+multiples of 2^-24, compared in single precision. Let the rate be 1/n with n at most 2^24. Then the remainder of 2^24 /
+n is 0 or at least 1, so that rounding the rate to single precision moves it past no multiple. Therefore ceil(2^24 / n)
+multiples are below the rate, and the rate of the draws is ceil(2^24 / n) / 2^24. Plans have this rate; the history has
+the rate that Opacus states. For any other rate r, ceil(2^24 r) / 2^24 is at least the rate of the draws, also if the
+comparison is in double precision.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ MULTIPLES = 1 << 24
 
 
 def drawn(rate: float) -> float:
-    """Return the rate at which Opacus draws records for a sample rate.
+    """Return the actual rate at which Opacus draws records if its sample rate is ``rate``.
 
     >>> drawn(1 / 64) == 1 / 64, drawn(1 / 60) * 2**24
     (True, 279621.0)
@@ -56,11 +57,11 @@ def drawn(rate: float) -> float:
 
 
 class Draws:
-    """Batches drawn by a Poisson-sampled loader, and the matching step hook of the optimiser.
+    """Count of the batches that a Poisson-sampled loader draws, with a step hook that checks each step against it.
 
     Args:
-        sampler: batch sampler of a loader made by Opacus, which counts its draws from now on. Its class is unchanged,
-            since ``BatchMemoryManager`` depends on it.
+        sampler: batch sampler of a loader made by Opacus. It is changed to count its draws. Its class keeps its name,
+            since ``BatchMemoryManager`` depends on the class.
         optimizer: Opacus optimiser whose step hook records each step.
     """
 
@@ -85,7 +86,7 @@ class Draws:
             )
 
     def step(self, optimizer: Any) -> None:
-        """Record one step of the optimiser, on one batch.
+        """Record one step of the optimiser, which must use exactly one batch.
 
         Raises:
             InvalidInputError: the noise multiplier is below 0.
@@ -114,7 +115,7 @@ def check_accumulated(optimizer: Any) -> None:
 
 
 def check_begin(optimizer: Any) -> None:
-    """Refuse a pass over a loader while gradients of an earlier one wait for their step.
+    """Refuse a new pass over a loader while gradients of an earlier pass wait for their step.
 
     Raises:
         UnsupportedError: steps were skipped, or signalled but not taken.

@@ -32,24 +32,25 @@ def epsilon(
     gap: float | None = None,
     **constants: Any,
 ) -> Any:
-    """Return the frame with columns for the ends of each row's epsilon.
+    """Return a copy of the frame with new columns: the certified ends of each row's epsilon.
 
-    Each row has exactly the interval of its own plan.
+    A row has the same interval as if its plan had been asked alone.
 
     Args:
         frame: pandas or Polars frame, or dict of arrays. Columns named like an argument of :func:`hockeystick.dp_sgd`
-            (``noise_multiplier``, ``sample_rate``, ``steps``, ``delta`` and so on) are read with its meaning; all
-            others are ignored.
-        columns: column of each key with another name: ``{"noise_multiplier": "sigma"}``.
+            (``noise_multiplier``, ``sample_rate``, ``steps``, ``delta`` and so on) are read as this argument; all
+            other columns are ignored.
+        columns: name of the column for each argument whose column has another name, for example
+            ``{"noise_multiplier": "sigma"}``.
         prefix: prefix of the new columns.
         accountant: name listed by ``hockeystick accountants``.
         gap: largest relative width of the intervals.
-        constants: keys with the same value in every row.
+        constants: arguments with the same value in every row.
 
     Returns:
-        A new frame of the same kind with ``epsilon_lower``, ``epsilon_estimate`` and ``epsilon_upper`` (only
-        ``epsilon_upper`` for an upper bound, only ``epsilon_value`` for an estimate), and ``epsilon_reason``: the
-        reason for an infinite end or a wide interval, else missing.
+        A new frame of the same kind. Its new columns are ``epsilon_lower``, ``epsilon_estimate`` and
+        ``epsilon_upper``; only ``epsilon_upper`` if the accountant gives an upper bound, and only ``epsilon_value`` if
+        it gives an estimate. ``epsilon_reason`` is the reason for an infinite end or a wide interval, else missing.
 
     Raises:
         InvalidInputError: the frame or a key is invalid, or a row does not describe a plan; the message names the row.
@@ -87,15 +88,15 @@ def epsilon(
 
 
 def _sources(known: Iterable[str], columns: Mapping[str, str], constants: Mapping[str, Any]) -> dict[str, str]:
-    """Return the name of the column of each key that has one.
+    """Return the column name of each argument that is read from a column.
 
     Args:
         known: names of all columns.
-        columns: name of the column of each key with another name.
-        constants: keys with the same value in every row.
+        columns: name of the column for each argument whose column has another name.
+        constants: arguments with the same value in every row.
 
     Raises:
-        InvalidInputError: a key is unknown or has two sources, or there is no noise multiplier.
+        InvalidInputError: an argument is unknown or has two sources, or there is no noise multiplier.
     """
     for key in (*columns, *constants):
         if key not in KEYS:

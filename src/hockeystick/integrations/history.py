@@ -27,16 +27,16 @@ STEPS = domains.whole_numbers().of("number of steps")
 def plan_from_history(
     history: Iterable[Any], adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE, delta: float | None = None
 ) -> Plan:
-    """Return the plan of a training run: Poisson-sampled Gaussian rounds, unsampled at rate 1.
+    """Return the plan of a training run: Gaussian rounds with Poisson sampling, or without sampling at rate 1.
 
     Args:
         history: entries (noise multiplier, sample rate, steps): your own list, the ``history`` of an Opacus accountant,
             or the value of ``"history"`` in a checkpoint's accountant state.
         adjacency: neighbouring relation.
-        delta: default target.
+        delta: default target delta.
 
     Raises:
-        InvalidInputError: an entry is not three numbers in their domains, or has no noise, so that epsilon is infinite.
+        InvalidInputError: an entry is not three numbers in their domains, or its noise multiplier is 0.
 
     >>> plan = plan_from_history([(1.0, 0.01, 100), (2.0, 0.01, 50)])
     >>> [(item.mechanism.noise_multiplier, item.count) for item in plan.rounds]
@@ -55,7 +55,10 @@ def plan_from_history(
 
 
 def training_round(noise: float, rate: float, steps: int) -> Round:
-    """Return steps of DP-SGD with one noise and one rate, unsampled at rate 1."""
+    """Return the round for ``steps`` steps of DP-SGD at one noise multiplier and one rate.
+
+    The steps are Poisson-sampled, or unsampled at rate 1.
+    """
     return Round(Gaussian(noise), NO_SAMPLING if rate == 1 else Poisson(rate), steps)
 
 

@@ -14,7 +14,7 @@ def missing(error: ModuleNotFoundError) -> ModuleNotFoundError:
     """Return the error to raise for a failed import: one line that names the package to install.
 
     Args:
-        error: error of the import, returned unchanged if it concerns another module, inside the package itself.
+        error: error of the import. It is returned unchanged if the missing module is not one of :data:`PACKAGES`.
 
     >>> print(missing(ModuleNotFoundError("No module named 'torch'", name="torch")))
     this integration needs torch, which is missing; install it with `pip install torch`

@@ -1,4 +1,4 @@
-"""Noise needed by a training run: the one place where the integrations calibrate."""
+"""Calibration of the noise multiplier of a training run, for all integrations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hockeystick.values.errors import InvalidInputError
 def least_noise_multiplier(
     epsilon: float, delta: float, sample_rate: float, steps: int, spent: Plan | None = None
 ) -> float:
-    """Return the noise multiplier with which a run of Poisson-sampled Gaussian steps meets (epsilon, delta).
+    """Return the smallest noise multiplier with which a run of Poisson-sampled Gaussian steps meets (epsilon, delta).
 
     Args:
         epsilon: target epsilon, greater than 0.
@@ -24,8 +24,8 @@ def least_noise_multiplier(
             and the adjacency ``"add-or-remove"``.
 
     Returns:
-        A noise multiplier at which the certified upper end of epsilon is at most the target, within one part per
-        million of the smallest.
+        A noise multiplier at which the certified upper end of epsilon is at most the target. It exceeds the smallest
+        such noise multiplier by at most one part per million.
 
     Raises:
         InvalidInputError: a value is outside its domain, or earlier steps exceed the target.

@@ -8,7 +8,8 @@ Importing this module registers the accountant with Opacus, whose own engine the
 Opacus does not tell an accountant how batches are made, so under Opacus' own engine no number is called certified. The
 engine of this module inspects the loader.
 
-The numbers assume Poisson sampling and, by default, adding or removing one record, like Opacus' own.
+Like the numbers of Opacus' own accountants, these assume Poisson sampling and, by default, that one record is added or
+removed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ UNSEEN = (
 
 
 class HockeystickAccountant(IAccountant):
-    """Opacus' accountant interface over certified bounds.
+    """Opacus accountant that answers with certified bounds.
 
     Args:
         adjacency: neighbouring relation of all answers; it does not affect the history.
@@ -125,7 +126,7 @@ class HockeystickAccountant(IAccountant):
         return self.bound(delta).upper
 
     def bound(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
-        """Return the certified interval of epsilon, see :meth:`hockeystick.Plan.epsilon`.
+        """Return the certified interval of epsilon so far; see :meth:`hockeystick.Plan.epsilon` for the arguments.
 
         Returns:
             An interval that states its assumptions. If a loader was not inspected, the guarantee is ``"if batches are
@@ -147,7 +148,7 @@ class HockeystickAccountant(IAccountant):
 
     @property
     def plan(self) -> Plan:
-        """Plan of the history, at the rates of the draws (``integrations/draws.py``).
+        """Plan of the recorded steps, at the rates at which Opacus actually draws (``integrations/draws.py``).
 
         Raises:
             InvalidInputError: a step has no noise.
@@ -165,7 +166,7 @@ class HockeystickAccountant(IAccountant):
         return MECHANISM
 
     def state_dict(self, destination: Any = None) -> Any:
-        """Return the state of an Opacus accountant with the adjacency and ``checked``."""
+        """Return the state that Opacus' base class saves, extended by the adjacency and ``checked``."""
         destination = super().state_dict(destination)
         destination |= {"adjacency": self.adjacency.value, "checked": self.checked}
         return destination
@@ -173,12 +174,13 @@ class HockeystickAccountant(IAccountant):
     def load_state_dict(self, state_dict: Any) -> None:
         """Replace the history by a saved one, completely or not at all.
 
-        A state without an adjacency means add-or-remove, and loaders that were not inspected.
+        If the state has no adjacency, add-or-remove is assumed. If it has no ``checked``, its loaders count as not
+        inspected.
 
         Raises:
             InvalidInputError: (a ``ValueError``) the state is not a result of ``state_dict``, or belongs to another
                 accountant or adjacency.
-            UnsupportedError: the state counts passes without Poisson sampling, as earlier versions did.
+            UnsupportedError: the state is of an earlier version and includes passes without Poisson sampling.
         """
         for key in ("history", "mechanism"):
             if not isinstance(state_dict, Mapping) or key not in state_dict:
@@ -211,10 +213,13 @@ class HockeystickAccountant(IAccountant):
 class PrivacyEngine(OpacusPrivacyEngine):
     """Opacus engine with certified accounting and calibration.
 
-    It differs from Opacus' own engine in some ways. ``make_private_with_epsilon`` finds the smallest noise for which
-    the certified upper end of epsilon meets the target after ``epochs * len(data_loader)`` steps; Opacus counts
-    ``int(epochs / sample_rate)``, which may be one short, and stops within 0.01 of the target. Steps recorded earlier
-    count towards the target. ``poisson_sampling=False`` is refused.
+    It differs from Opacus' own engine in some ways:
+
+    - ``make_private_with_epsilon`` finds the smallest noise for which the certified upper end of epsilon meets the
+      target after ``epochs * len(data_loader)`` steps. Opacus assumes ``int(epochs / sample_rate)`` steps, which may be
+      one step short, and stops its search within 0.01 of the target.
+    - Steps recorded earlier count towards the target.
+    - ``poisson_sampling=False`` is refused.
 
     Args:
         accountant: ``"hockeystick"``.
@@ -248,7 +253,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
     def make_private(self, *, data_loader: Any, poisson_sampling: bool = True, **kwargs: Any) -> Any:
         """Return module, optimizer and loader made private by Opacus' engine, with its arguments.
 
-        If Opacus replaces a sampler that does not simply shuffle all records, a warning names it.
+        If the loader's sampler does more than go through all records, a warning names it, since Opacus replaces it.
 
         Raises:
             UnsupportedError: ``poisson_sampling`` is False.
@@ -298,7 +303,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
 
 
 def _replaced(loader: Any) -> str | None:
-    """Name of a loader's sampler if replacing it by Poisson batches of all records changes its law."""
+    """Return the name of a loader's sampler if Poisson batches of all records discard its weights, draws or subset."""
     known = (SequentialSampler, RandomSampler, DistributedSampler)
     batches = loader.batch_sampler
     if type(batches).__module__.startswith("opacus."):

@@ -2,7 +2,8 @@
 
 :func:`loader` makes a ``DataLoader`` over the samplers of ``hockeystick.integrations.batches``. :func:`scheme_of`
 returns the sampling scheme of any ``DataLoader`` with the parameters for a plan, or reports that it is unknown. It
-recognises the samplers of torch and Opacus by their classes, and trusts no other sampler by its name.
+recognises the samplers of ``batches``, torch and Opacus by their classes. Every other sampler is unknown, whatever its
+name.
 
 >>> import torch
 >>> from torch.utils.data import DataLoader, TensorDataset
@@ -58,17 +59,17 @@ def loader(
 ) -> DataLoader[Any]:
     """Return a ``DataLoader`` that draws the given batches.
 
-    An empty batch, which some schemes have, arrives as tensors without rows: its step adds only noise, and still
-    counts.
+    An empty batch, which is possible in some schemes, arrives as tensors without rows. Its step releases only noise,
+    but still counts as a step.
 
     Args:
-        dataset: dataset with an index and the length of the batches' dataset.
-        batches: sampler of the batches, whose state belongs in a checkpoint.
+        dataset: dataset of ``batches.dataset_size`` records that are read by index.
+        batches: sampler of the batches. Save its state in each checkpoint.
         collate_fn: function that makes tensors from the records of a non-empty batch; by default torch's own.
         options: other arguments of ``DataLoader``, except batch_size, shuffle, sampler, batch_sampler and drop_last.
 
     Raises:
-        InvalidInputError: the dataset has another size.
+        InvalidInputError: the dataset does not have ``batches.dataset_size`` records.
     """
     size = len(cast(Sized, dataset))
     if size != batches.dataset_size:
@@ -82,12 +83,15 @@ def loader(
 
 
 def _collated(dataset: Dataset[Any], collate: Callable[[list[Any]], Any], records: list[Any]) -> Any:
-    """Records as a batch; an empty batch is made from one record, whose row is then removed."""
+    """Return records as a batch.
+
+    An empty batch is made by collating one record of the dataset and removing its row.
+    """
     return collate(records) if records else _without_rows(collate([dataset[0]]))
 
 
 def _without_rows(batch: Any) -> Any:
-    """A batch of one record with that record removed.
+    """Return a batch of one record without this record.
 
     Raises:
         InvalidInputError: the batch is neither a tensor nor a collection of tensors.
@@ -111,7 +115,7 @@ class Recognised:
 
     Attributes:
         scheme: name of the scheme in a plan file; ``None`` if it is unknown.
-        parameters: further keys for a plan file.
+        parameters: the other keys of the scheme in a plan file.
         why: evidence and caveats, in one sentence.
         sampling: scheme with its parameters; ``None`` if no :class:`~hockeystick.Round` accepts the scheme.
     """
@@ -146,7 +150,7 @@ def scheme_of(of: DataLoader[Any]) -> Recognised:
 
 
 def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Recognised:
-    """Scheme of a loader that cuts the sequence of indices of a sampler into batches of one size."""
+    """Recognise the scheme of a loader that cuts a sampler's sequence of indices into batches of equal size."""
     if type(sampler) is SequentialSampler:
         found = _shuffled(batch_size, size, drop_last)
         why = (
@@ -189,7 +193,7 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
 
 
 def _shared_out(processes: int, batch_size: int, size: int, drop_last: bool) -> Recognised:
-    """Joint scheme of several processes, which take turns in drawing from one order of the records."""
+    """Recognise the joint scheme of several processes that share one order of the records and take turns."""
     if size % processes:
         return _unknown(
             f"{size} records do not divide among {processes} processes, so some come twice per epoch or never"

@@ -49,38 +49,41 @@ def users(
 ) -> Any:
     """Return the epsilon of each user of a frame whose rows list participations.
 
-    A row states that a user was in the population from which steps of DP-SGD drew their batches: with which noise, at
-    which rate, in how many steps. A user may have any number of rows in any order. The rows of a user are added up,
-    since composition of parameters fixed beforehand does not depend on the order. Each distinct history is answered
-    once, and its answer does not depend on other histories, to the last bit. List a row whether or not sampling
-    selected the user: listing only the batches that contained the user, with a rate below 1, gives numbers that are too
-    small.
+    A row states that a user was in the population from which DP-SGD drew its batches. It gives the noise multiplier,
+    the sample rate and the number of steps. A user may have any number of rows in any order: the rows are composed, and
+    composition of parameters fixed beforehand does not depend on the order. Users with equal rows share one
+    computation. The answer for a user does not depend on other users, to the last bit.
+
+    List a row whether or not sampling selected the user. Numbers are too small if only the batches that contained the
+    user are listed, with a rate below 1.
 
     Args:
-        frame: pandas or Polars frame, or dict of arrays; or an iterable of such pieces, for data larger than memory.
-            Rows are counted from 0 through all pieces.
+        frame: pandas or Polars frame, or dict of arrays. For data larger than memory, give an iterable of such frames
+            (pieces); rows are then counted from 0 through all pieces.
         delta: delta of all users.
         user: name of the column of users: numbers, text or dates.
         noise_multiplier: name of a column, or one number for all rows: standard deviation of the noise in units of the
             norm to which a user's contribution to one step is clipped.
-        sample_rate: likewise, probability that the user enters a batch (1: every step uses all users).
-        steps: likewise, number of steps; a user whose rows have 0 steps has an epsilon of 0.
-        adjacency: neighbouring relation between data with and without a user (or with another one).
+        sample_rate: name of a column, or one number for all rows: probability that the user enters a batch (1: every
+            step uses all users).
+        steps: name of a column, or one number for all rows: number of steps. A user whose rows have 0 steps has an
+            epsilon of 0.
+        adjacency: neighbouring relation, with a user in the place of a record.
         gap: largest relative width of the intervals, as for :func:`hockeystick.epsilons`.
         prefix: prefix of the new columns.
-        errors: treatment of an invalid row: ``"stop"`` raises an error; with ``"row"`` the user has no number, not even
-            from other rows, and the reason names the row.
+        errors: treatment of an invalid row. ``"stop"`` raises an error. With ``"row"``, the user of this row gets no
+            numbers, even if other rows of the user are valid, and the reason names the invalid row.
 
     Returns:
-        A frame of the same kind (as the first piece) with one row for each user, in order of first appearance: the
-        user, ``steps``, ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper`` (missing, or NaN in a dict, if a row
-        is invalid), and ``epsilon_reason``: the reason for a missing number, an infinite end or a wide interval; else
-        missing.
+        A frame of the same kind as ``frame`` or its first piece, with one row for each user, in order of first
+        appearance. Its columns are the user, ``steps``, ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper`` and
+        ``epsilon_reason``. Numbers are missing (NaN in a dict) if a row of the user is invalid. The reason explains a
+        missing number, an infinite end or a wide interval; otherwise it is missing.
 
     Raises:
-        InvalidInputError: there is no frame, a column is missing, an argument is outside its domain, a row has no user,
-            whatever ``errors`` is, or a row is invalid with ``errors="stop"``; the message names the row and its user.
-        UnsupportedError: ``plan.epsilon`` does not answer a history, and ``errors="stop"``.
+        InvalidInputError: there is no frame, a column is missing, an argument is outside its domain, or a row has no
+            user. With ``errors="stop"``, also if a row is invalid; the message then names the row and its user.
+        UnsupportedError: ``plan.epsilon`` has no answer for the rows of a user, and ``errors="stop"``.
     """
     if errors not in ERRORS:
         raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
@@ -132,7 +135,7 @@ def users(
 
 
 def _pieces(frame: Any) -> tuple[Any, Iterator[Any]]:
-    """The first piece and all pieces; a frame is its own only piece.
+    """Return the first frame, and an iterator over all frames including the first.
 
     Raises:
         InvalidInputError: the argument is neither a frame nor an iterable of frames.

@@ -1,8 +1,8 @@
 """Published figures and tables, recomputed by this library alone: ``hockeystick reproduce``.
 
-Each paper has one file; ``koskela_table`` reconstructs the computation behind a table. An experiment runs the
-published methods and the certified bracket on the same questions, writes all answers as CSV and draws its figure from
-them.
+Each paper has one module, and ``koskela_table`` reconstructs the computation behind one published table. An experiment
+asks the published methods and this library the same questions. It writes all answers as a CSV file and draws its figure
+from them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FIGURES = (".svg", ".png")  # suffixes of drawn files
 
 
 def chosen(name: str) -> Sequence[Experiment]:
-    """Return the experiment of this name, the experiments of the paper of this name, or all for ``"all"``.
+    """Return the experiments that a name stands for: one, all of one paper, or all of them (``"all"``).
 
     Raises:
         InvalidInputError: the name is unknown.
@@ -53,7 +53,7 @@ def reproduce(
         name: name of an experiment or a paper, or ``"all"``.
         output: folder, created if missing, for NAME.csv, NAME.svg and NAME.png of each experiment.
         full: True for the published size, False for a few coarse points.
-        say: function called with a text on the progress.
+        say: function called with each progress message.
 
     Returns:
         The written files.
@@ -81,7 +81,7 @@ def reproduce(
 
 
 def draw(item: Experiment, table: Table, folder: Path) -> list[Path]:
-    """Draw the figure of a table in both formats, and return the files."""
+    """Draw the figure of an experiment as SVG and PNG, and return the paths of both files."""
     paths = [folder / f"{item.name}{ending}" for ending in FIGURES]
     for path in paths:
         save(drawn(item.panels(table), item.columns, item.width), path)

@@ -1,16 +1,19 @@
-"""Connect-the-Dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], and its announcement.
+"""Figures of Connect-the-Dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], and its announcement.
 
-DP-SGD with noise 0.5, rate 2e-5, delta 1e-8: epsilon and running time against the number of rounds, for Renyi, privacy
-buckets, PRV and connect-the-dots.
+The first figure is on DP-SGD with noise 0.5, rate 2e-5 and delta 1e-8. It shows epsilon and running time against the
+number of rounds, for Renyi, privacy buckets, PRV and connect-the-dots.
 
-The "privacy buckets" of the announcement round every loss up to a grid and compose by a plain Fourier transform. They
-are :func:`buckets` here, and :func:`corrected` with real and virtual errors. The accountant ``privacy-buckets``
-squares its law repeatedly and charges the rounding of every transform to delta, so that beyond some 12,000 rounds it
-has no answer. Connect-the-dots uses the gap 1e-3, ten times that of the buckets.
+The "privacy buckets" of the announcement round every loss up to a grid and compose by a plain Fourier transform.
+:func:`buckets` computes them. :func:`corrected` adds the real and virtual errors, which correct the rounding of the
+losses. The accountant ``privacy-buckets`` instead composes its law with itself repeatedly, and charges the rounding of
+every transform to delta, so that beyond some 12,000 rounds it has no answer. Connect-the-dots uses the gap 1e-3 between
+grid points, ten times the gap of the buckets.
 
-The pictures of the announcement show Gaussian noise: the hockey-stick divergence as mass of P above e^eps Q, and its
-curve discretised by both methods on one grid. As a function of e^eps, the dots are connected by straight lines. The
-connected curve is the divergence of a law supported on the dots, and this law is composed.
+The second figure is on Gaussian noise. Its first panel shows the hockey-stick divergence as the area
+between the density of P and e^eps times the density of Q, where P is above. Its second panel shows the divergence as a
+function of e^eps, exactly and discretised by both methods on one grid. Connect-the-dots connects the points of the
+exact curve at the grid by straight lines. The connected curve is the divergence of a law supported on the grid, shown
+in the third panel. The method composes this law.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ STYLES = {BUCKETS: "gdp", CORRECTED: "fourier"}  # accountant whose style each l
 
 
 def compute(full: bool, say: Say) -> Table:
-    """Return the answer and time of every method at every number of rounds."""
+    """Return the answer and the running time of every method at every number of rounds."""
     settings = [Setting(NOISE, RATE, k) for k in spread(full, 1000, 100_000 if full else 20_000, 9, 2)]
     table = answers(METHODS, settings, [("epsilon", TARGET)], say, 2)
     for setting in settings:
@@ -70,7 +73,10 @@ def compute(full: bool, say: Say) -> Table:
 
 
 def buckets(setting: Setting, gap: float = GRID) -> float:
-    """Return epsilon of losses rounded up to a grid, without a charge for the rounding of the transform."""
+    """Return epsilon, computed from losses that are rounded up to a grid.
+
+    The rounding error of the Fourier transform is not charged to delta.
+    """
     ((_, composition),) = compositions(setting.plan().directions)
     grid = LossGrid(LENGTH, round(2 * LENGTH / gap))
     up = Composed.of([(rounded(pair, grid, Side.ABOVE), count) for pair, count in composition.rounds], grid)
@@ -82,11 +88,12 @@ def buckets(setting: Setting, gap: float = GRID) -> float:
 
 
 def corrected(setting: Setting) -> tuple[float, float]:
-    """Return both ends of epsilon on the same grid, with real and virtual errors, without a charge for wrap-around.
+    """Return both ends of epsilon by buckets with real and virtual errors.
 
-    Masses are tilted by ``e^(t i h)`` before the transform and back after it, so that the charged rounding of the
-    transform is small compared with delta. With more tilt, the mass of two large losses that wraps around the circle
-    would matter.
+    The grid is the same as for :func:`buckets`, with gap h. The mass at ``i h`` is multiplied by ``e^(t i h)`` before
+    the Fourier transform and divided by it afterwards. The rounding of the transform, which is charged to delta, is
+    then small compared with delta. Mass that wraps around the circle of the transform is not charged. For larger t, the
+    mass of two large losses that wraps around would matter.
     """
     ((_, composition),) = compositions(setting.plan().directions)
     ((pair, rounds),) = composition.rounds
@@ -109,9 +116,10 @@ def corrected(setting: Setting) -> tuple[float, float]:
 
 
 def power(mass: npt.NDArray[np.float64], count: int, half: int, t: float) -> tuple[npt.NDArray[np.float64], float]:
-    """Return the composed masses at -half .. half on the circle of ``2 half`` points, and a bound on their errors.
+    """Return the masses after ``count`` rounds, shape (2 half + 1,), and a bound on the error of each.
 
-    The bound is for each mass while tilted.
+    The masses lie at the grid points ``-half .. half``; sums of losses wrap around a circle of ``2 half`` points. The
+    bound is for masses that are still multiplied by ``e^(t i h)``, with h the gap of the grid.
     """
     losses = GRID * np.arange(-half, half + 1, dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -125,7 +133,7 @@ def power(mass: npt.NDArray[np.float64], count: int, half: int, t: float) -> tup
 
 
 def panels(table: Table) -> Sequence[Panel]:
-    """Return the panels of epsilon and of time."""
+    """Return a panel of epsilon and a panel of the running time, each against the number of rounds."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-8}}$"
     above = Panel(ROUNDS, ylabel, lines(table, "rounds", STYLES), bracket(table, "rounds"), "log", ylim=(0, None))
     return [above, Panel(ROUNDS, "time of one question (s)", timed(table, STYLES), None, "log", "log")]
@@ -164,10 +172,11 @@ def pictures(full: bool, say: Say) -> Table:
 
 
 def masses(grid: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the masses, at the points of a grid, of the law whose divergence is the curve of the connected dots.
+    """Return the masses of the law that connect-the-dots composes, at the points of a grid, shape (points,).
 
-    As a function of ``x = e^eps`` it is ``sum p_i (1 - x / x_i)_+``: the slope grows by ``p_i / x_i`` at each dot.
-    The divergence that remains at the last dot is mass at infinity.
+    The divergence of this law is the curve of connected dots. As a function of ``x = e^eps`` it is ``sum p_i (1 - x /
+    x_i)_+``: its slope grows by ``p_i / x_i`` at dot i. The divergence at the last dot is the mass at infinity, which
+    is not returned.
     """
     x, delta = np.append(0.0, np.exp(grid)), np.append(1.0, divergence(grid))
     slopes = np.append(np.diff(delta) / np.diff(x), 0.0)
@@ -183,12 +192,12 @@ def divergence(epsilon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def connected(grid: npt.NDArray[np.float64], epsilon: float) -> float:
-    """Return the divergence with chords in e^eps between neighbouring points of a grid."""
+    """Return delta at ``epsilon``, interpolated linearly in e^eps between neighbouring points of a grid."""
     return float(np.interp(math.exp(epsilon), np.exp(grid), divergence(grid)))
 
 
 def bucketed(grid: npt.NDArray[np.float64], epsilon: float) -> float:
-    """Return delta of the loss rounded up to a grid, with losses above it moved to infinity."""
+    """Return delta at ``epsilon``, computed from losses rounded up to a grid; losses above the grid become infinite."""
     from scipy.stats import norm
 
     mu = 1 / SHOWN_NOISE
@@ -198,9 +207,10 @@ def bucketed(grid: npt.NDArray[np.float64], epsilon: float) -> float:
 
 
 def picture_panels(table: Table) -> Sequence[Panel]:
-    """Return three panels: the divergence as an area, its curve by both methods, and the law of the connected dots.
+    """Return three panels: the divergence as an area, its curve by both methods, and the law of connect-the-dots.
 
-    The area lies between the densities of P and e^eps Q; the curve is drawn over e^eps.
+    In the first panel, the area lies between the densities of P and e^eps Q. In the second, the curve is drawn over
+    e^eps.
     """
     left = table.where(picture="divergence")
     p, q = (left.where(curve=curve) for curve in (P_NAME, Q_NAME))

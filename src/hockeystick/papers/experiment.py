@@ -1,4 +1,4 @@
-"""Framework for published figures: their questions, their answers as a table, their panels."""
+"""Framework for published figures: settings, methods, tables of answers, and panels."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CERTIFIED = "certified"  # label of the bracket, in tables and legends
 
 @dataclass(frozen=True)
 class Setting:
-    """DP-SGD as the papers give it.
+    """Parameters of DP-SGD in a paper.
 
     Attributes:
         noise: standard deviation of the noise / clipping norm.
         rate: probability that a record is sampled.
         rounds: number of rounds.
-        adjacency: direction that the published methods compose; the certified bracket covers both directions.
+        adjacency: direction that the published methods compose. The certified bracket covers both directions.
     """
 
     noise: float
@@ -41,7 +41,13 @@ class Setting:
     adjacency: str = "remove"
 
     def plan(self, adjacency: str | None = None, batches: bool = False) -> Plan:
-        """Return the plan, Poisson-sampled or with fixed-size batches drawn without replacement, at the same rate."""
+        """Return the plan of this setting.
+
+        Args:
+            adjacency: adjacency of the plan; by default the adjacency of the setting.
+            batches: True for batches of a fixed size drawn without replacement, at the same rate as the Poisson
+                sampling that is used otherwise.
+        """
         neighbours = adjacency or self.adjacency
         if not batches:
             return dp_sgd(self.noise, self.rate, self.rounds, adjacency=neighbours)
@@ -51,7 +57,7 @@ class Setting:
 
     @property
     def whole(self) -> str:
-        """Adjacency that includes the published direction."""
+        """Adjacency of the certified bracket: ``"add-or-remove"`` for ``"add"`` and ``"remove"``, else unchanged."""
         return "add-or-remove" if self.adjacency in ("add", "remove") else self.adjacency
 
 
@@ -62,7 +68,7 @@ class Method:
     Attributes:
         label: name in the legend and the table.
         accountant: name of the accountant.
-        options: its options, possibly a function of the setting.
+        options: function that returns the options of the accountant for a setting.
         batches: True for batches of a fixed size drawn without replacement instead of Poisson sampling.
     """
 
@@ -72,10 +78,17 @@ class Method:
     batches: bool = False
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Return the method's answer, its options and the adjacency.
+        """Return the method's answer, its options as a text, and the adjacency.
 
-        The time in the answer is the shortest of ``times`` calls. Timings of the certified bracket, and all repeated
-        timings, use slightly different noise (``report/cold.py``), so that they do not profit from cached laws.
+        The answer contains the shortest running time of ``times`` calls. The certified bracket, and every call after
+        the first, is timed at slightly different noise (``report/cold.py``), so that it does not profit from cached
+        laws.
+
+        Args:
+            setting: setting.
+            quantity: ``"epsilon"`` or ``"delta"``.
+            at: delta at which epsilon is asked, or epsilon at which delta is asked.
+            times: number of calls.
         """
         certified = self.label == CERTIFIED
         options = {} if certified else dict(self.options(setting))
@@ -121,14 +134,14 @@ def answers(
     table: Table | None = None,
     **more: Cell,
 ) -> Table:
-    """Return the answers of every method for every setting and question, the certified bracket last.
+    """Return a table of the answers of every method, and then of the certified bracket, to every question.
 
     Args:
         methods: published methods.
         settings: settings.
-        questions: ``"epsilon"`` or ``"delta"``, and the delta or the epsilon at which it is asked.
-        say: function called with a text on the progress.
-        times: number of calls, of which the shortest is timed.
+        questions: pairs ``("epsilon", delta)`` or ``("delta", epsilon)``.
+        say: function called with each progress message.
+        times: number of calls for each answer; the table has the shortest time.
         table: table to which the answers are added; a new one by default.
         more: further cells of each row.
     """
@@ -155,7 +168,7 @@ def answers(
 
 
 def add(table: Table, label: str, options: str, setting: Setting, question: tuple[str, float], **answer: Cell) -> None:
-    """Add the answer of a method with options as a row."""
+    """Add a row to a table: the answer of a method to a question."""
     table.add(
         method=label,
         options=options,
@@ -170,7 +183,7 @@ def add(table: Table, label: str, options: str, setting: Setting, question: tupl
 
 
 def lines(table: Table, x: str, styles: Mapping[str, str], skip: Sequence[str] = ()) -> list[Line]:
-    """Return the answers of each method in a table as a line over one of the columns."""
+    """Return a line for each method: its answers against the column ``x``."""
     out = []
     for label in table.values("method"):
         if label == CERTIFIED or label in skip:
@@ -184,13 +197,13 @@ def lines(table: Table, x: str, styles: Mapping[str, str], skip: Sequence[str] =
 
 
 def bracket(table: Table, x: str) -> Bracket:
-    """Return the certified rows of a table."""
+    """Return the certified intervals of a table against the column ``x``."""
     own = table.where(method=CERTIFIED)
     return Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
 
 
 def timed(table: Table, styles: Mapping[str, str]) -> list[Line]:
-    """Return the seconds of every method over the rounds."""
+    """Return a line for each method: its running time in seconds against the number of rounds."""
     out = []
     for label in table.values("method"):
         own = table.where(lambda row: row["value"] != "", method=label)  # the time of a refusal is meaningless
@@ -202,9 +215,9 @@ def timed(table: Table, styles: Mapping[str, str]) -> list[Line]:
 def off(
     table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str], distance: Callable[[float, float], float]
 ) -> list[Line]:
-    """Return each method's distance from the middle of the certified bracket, as a line over a column.
+    """Return a line for each method: the distance of its answers from the certified estimate, against the column ``x``.
 
-    For a method with two ends, the value is its estimate between them.
+    If a method gives two ends, its estimate between them is taken as its answer.
     """
     truth = table.where(method=CERTIFIED).numbers("estimate")
     out = []
@@ -218,6 +231,9 @@ def off(
 
 
 def spread(full: bool, low: float, high: float, most: int, least: int = 4, logarithmic: bool = True) -> list[int]:
-    """Return whole numbers spread from low to high: ``most`` of them at full size, ``least`` at the small size."""
+    """Return distinct whole numbers from low to high, evenly spread on a logarithmic scale or a linear one.
+
+    There are at most ``most`` of them at full size, and at most ``least`` at the small size.
+    """
     places = (np.geomspace if logarithmic else np.linspace)(low, high, most if full else least)
     return sorted({round(float(at)) for at in places})

@@ -1,9 +1,12 @@
-"""Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy [GLW21]: all figures.
+"""All figures of Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy [GLW21].
 
-Figure 1: rate 1e-3, noise 0.8, delta 1e-7; (a) the mesh of both methods is 4e-5; (b) ``eps_error`` is 0.1 and
-``delta_error`` is delta / 1000. Figure 2: rate 1, compared with the closed form. Figure 3: epsilon 1.5, rate 4e-3:
-bounds on delta after 1,000 rounds against the number of points, and times. Web version: error bounds for few and many
-compositions, rate 0.01, mesh 8e-4, 10, 100 and 1000 rounds (Figure 4), and very small deltas at rate 1 (Figure 6).
+- Figure 1: rate 1e-3, noise 0.8, delta 1e-7. In (a), both methods have the mesh 4e-5; in (b), ``eps_error`` is 0.1 and
+  ``delta_error`` is delta / 1000.
+- Figure 2: rate 1, compared with the closed form.
+- Figure 3: rate 4e-3. In (a), bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points; in (b),
+  times.
+- Web version, Figure 4: error bounds after 10, 100 and 1000 rounds, at rate 0.01 and mesh 8e-4.
+- Web version, Figure 6: very small deltas at rate 1.
 """
 
 from __future__ import annotations
@@ -60,19 +63,19 @@ def theorem_error(mesh: float, delta: float, rounds: int) -> float:
 
 
 def window(setting: Setting, mesh: float, delta: float) -> dict[str, float]:
-    """Return the half-width and the number of points with which the Fourier accountant has this mesh."""
+    """Return the options of the Fourier accountant, half-width and number of points, that give it this mesh."""
     length = renyi(setting, delta) + WINDOW + theorem_error(mesh, delta, setting.rounds)
     points = 2 * math.ceil(length / mesh)
     return {"length": points * mesh / 2, "points": points}
 
 
 def renyi(setting: Setting, delta: float) -> float:
-    """Return an upper bound on epsilon by Renyi moments at a share of delta, which determines a window's width."""
+    """Return an upper bound on epsilon at ``delta / 1000`` by Renyi moments, which sets the width of a window."""
     return ask(setting.plan(), "epsilon", delta / DELTA_SHARE, "rdp").value
 
 
 def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
-    """Return PRV and the Fourier accountant, on the same mesh."""
+    """Return PRV and the Fourier accountant as methods on the same mesh."""
 
     def prv(setting: Setting) -> Mapping[str, float]:
         return {"eps_error": theorem_error(mesh, delta, setting.rounds), "delta_error": delta / DELTA_SHARE}
@@ -81,12 +84,12 @@ def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
 
 
 def prv_within(eps_error: float) -> Method:
-    """Return PRV with an error of epsilon."""
+    """Return PRV as a method with a given ``eps_error``."""
     return Method("prv", options=lambda setting: {"eps_error": eps_error, "delta_error": TARGET / DELTA_SHARE})
 
 
 def figure_1a(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds by three methods on the mesh 4e-5."""
+    """Return epsilon against rounds by PRV and by the Fourier accountant with two error bounds, on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
     prv, fourier = same_mesh(mesh, TARGET)
@@ -94,26 +97,33 @@ def figure_1a(full: bool, say: Say) -> Table:
 
 
 def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
-    """Return the Fourier accountant with bounds on the density, as published; ``options`` gives points and window."""
+    """Return the Fourier accountant with its published error bounds, which use bounds on the density of the loss.
+
+    Args:
+        options: function that returns the half-width and the number of points of the window.
+    """
     return Method(PUBLISHED, "fourier", lambda setting: {**options(setting), "rounding": 2})
 
 
 def figure_1b(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds by Renyi, Gaussian and PRV."""
+    """Return epsilon against rounds by the Renyi, PRV and Gaussian accountants."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 20_000, 14, 4, logarithmic=False)]
     methods = (Method("rdp"), prv_within(EPS_ERROR), Method("gdp"))
     return answers(methods, settings, [("epsilon", TARGET)], say)
 
 
 def figure_2(full: bool, say: Say) -> Table:
-    """Return epsilon without sampling, PRV against the closed form (Gaussian differential privacy is exact here)."""
+    """Return epsilon against rounds without sampling, by PRV and by the closed form, which is exact at rate 1."""
     settings = [Setting(NOISE, 1.0, k) for k in spread(full, 1, 100, 14, 4)]
     methods = (prv_within(EPS_ERROR), Method(CLOSED_FORM, "gdp"))
     return answers(methods, settings, [("epsilon", TARGET)], say)
 
 
 def figure_3a(full: bool, say: Say) -> Table:
-    """Return bounds on delta at epsilon 1.5 after 1,000 rounds against the number of points, on equal windows."""
+    """Return bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points.
+
+    All methods have the same window.
+    """
     setting = Setting(NOISE, 4e-3, ROUNDS_3A)
     length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET)
     table = Table()
@@ -127,7 +137,7 @@ def figure_3a(full: bool, say: Say) -> Table:
 
 
 def figure_3b(full: bool, say: Say) -> Table:
-    """Return the time for an interval of fixed width against rounds."""
+    """Return the time that each method takes for an interval of fixed width, against rounds."""
     settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 64, 8192 if full else 4096, 8, 3)]
 
     def fourier(setting: Setting) -> Mapping[str, float]:
@@ -144,7 +154,7 @@ def figure_3b(full: bool, say: Say) -> Table:
 
 
 def figure_floats(full: bool, say: Say) -> Table:
-    """Return very small deltas, at rate 1 and with sampling, that drown in the rounding of a Fourier transform."""
+    """Return deltas at rate 1 and with sampling, down to values below the rounding errors of a Fourier transform."""
     table = Table()
     for setting, reach in ((Setting(NOISE, 1.0, 1), FAR_UNSAMPLED), (Setting(NOISE, 4e-3, 1000), FAR_SAMPLED)):
         places = [reach * at / 32 for at in range(0, 33, 1 if full else 4)]
@@ -162,7 +172,7 @@ def figure_floats(full: bool, say: Say) -> Table:
 
 
 def figure_bounds(full: bool, say: Say) -> Table:
-    """Return privacy curves after 10, 100 and 1000 rounds on the mesh 8e-4."""
+    """Return bounds on delta against epsilon after 10, 100 and 1000 rounds, on the mesh 8e-4."""
     table = Table()
     for rounds, reach in ((10, 2.0), (100, 2.5), (1000, 5.0)):
         setting = Setting(NOISE, 1e-2, rounds)
@@ -172,7 +182,7 @@ def figure_bounds(full: bool, say: Say) -> Table:
 
 
 def widths(table: Table) -> list[Line]:
-    """Return the width of each method's interval over the rounds."""
+    """Return a line for each method: the width of its interval against rounds."""
     wide = []
     for label in table.values("method"):
         own = table.where(method=label)
@@ -184,7 +194,7 @@ def widths(table: Table) -> list[Line]:
 
 
 def panels_1a(table: Table) -> Sequence[Panel]:
-    """Return the panels of epsilon over rounds and of the widths of the intervals."""
+    """Return a panel of epsilon and a panel of the widths of the intervals, each against rounds."""
     (above,) = panels_1b(table)
     below = Panel(ROUNDS, "width of the interval of $\\varepsilon$", widths(table), xlim=above.xlim, yscale="log")
     top = 1.4 * max(table.where(method=CERTIFIED).numbers("value"))
@@ -192,14 +202,14 @@ def panels_1a(table: Table) -> Sequence[Panel]:
 
 
 def panels_1b(table: Table) -> Sequence[Panel]:
-    """Return the panel of Figure 1b, epsilon over rounds."""
+    """Return the panel of Figure 1b: epsilon against rounds."""
     top = max(table.numbers("rounds"))
     shown = lines(table, "rounds", STYLES)
     return [Panel(ROUNDS, EPSILON_AT, shown, bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
 
 
 def panels_2(table: Table) -> Sequence[Panel]:
-    """Return the panel of the distance to the closed form."""
+    """Return the panel of the difference from the closed form, against rounds."""
     exact = dict(zip(*(table.where(method=CLOSED_FORM).numbers(name) for name in ("rounds", "value")), strict=True))
 
     def off(label: str, end: str) -> list[float]:
@@ -213,7 +223,7 @@ def panels_2(table: Table) -> Sequence[Panel]:
 
 
 def panels_3a(table: Table) -> Sequence[Panel]:
-    """Return the panel of delta over the number of points."""
+    """Return the panel of delta against the number of points."""
     ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
     truth = max(table.where(method=CERTIFIED).numbers("value"))
     shown, band = lines(table, "points", STYLES), bracket(table, "points")
@@ -221,7 +231,7 @@ def panels_3a(table: Table) -> Sequence[Panel]:
 
 
 def panels_3b(table: Table) -> Sequence[Panel]:
-    """Return the panels of time over rounds, of PRV's speed-up, and of the widths of the intervals."""
+    """Return panels against rounds: of running time, of the speed-up by PRV, and of the widths of the intervals."""
     prv, *others = (table.where(method=method).numbers("seconds") for method in ("prv", PUBLISHED, "fourier"))
     answered = table.where(method=PUBLISHED).numbers("value")  # the time of a refusal is meaningless
     others[0] = [math.nan if math.isnan(value) else slow for slow, value in zip(others[0], answered, strict=True)]
@@ -242,7 +252,10 @@ def panels_3b(table: Table) -> Sequence[Panel]:
 
 
 def panels_floats(table: Table) -> Sequence[Panel]:
-    """Return the panels of very small deltas; the plain transform is shown by its absolute value."""
+    """Return a panel of very small deltas for each rate.
+
+    The plain Fourier transform may give negative values; their absolute values are shown.
+    """
     out = []
     for rate in table.values("sample_rate"):
         own = table.where(sample_rate=rate)
@@ -256,7 +269,7 @@ def panels_floats(table: Table) -> Sequence[Panel]:
 
 
 def panels_bounds(table: Table) -> Sequence[Panel]:
-    """Return a panel for few and one for many rounds, with a privacy curve for each number of rounds."""
+    """Return a panel for each number of rounds: delta against epsilon."""
     out = []
     for rounds in table.values("rounds"):
         own = table.where(rounds=rounds)

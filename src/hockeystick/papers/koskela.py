@@ -1,17 +1,23 @@
-"""Koskela, Jalko, Honkela 2020 [KJH20] in its first version, Computing Exact Guarantees for Differential Privacy.
+"""Figures and Table 1 of Koskela, Jalko, Honkela 2020 [KJH20], Computing Exact Guarantees for Differential Privacy.
 
-Table 1, all twenty cells: epsilon at delta 1e-6 after 10,000 rounds at rate 0.01, noise 1 and 2, as the number of
-points n and the half-width L of the window grow. Figures 1 and 2: rate 0.01, noise 1, 2 and 3, up to 4,000 rounds, L =
-20, n = 5e6. Figure 1 is for add/remove, beside TensorFlow's moments accountant; Figure 2 is for substitution, beside
-the Renyi accountant of Wang, Balle, Kasiviswanathan 2019 [WBK19]. Figure 3: as Figure 1 up to 50,000 rounds, with L =
-40.
+All are from the first version of the paper.
 
-The published epsilons of Table 1 have two errors (``koskela_table.py``). One sample lies before the edge of the loss,
-where the density is 0. Newton's iteration stops once the residual in delta is small, even if the error in epsilon is
-large.
-The table follows the published procedure and separates the errors:
+- Table 1, all twenty cells: epsilon at delta 1e-6 after 10,000 rounds at rate 0.01, with noise 1 and 2. The number of
+  points n or the half-width L of the window grows.
+- Figures 1 and 2: rate 0.01, noise 1, 2 and 3, up to 4,000 rounds, L = 20, n = 5e6. Figure 1 is for add/remove, and
+  compares with TensorFlow's moments accountant. Figure 2 is for substitution, and compares with the Renyi accountant of
+  Wang, Balle, Kasiviswanathan 2019 [WBK19].
+- Figure 3: like Figure 1, but up to 50,000 rounds and with L = 40.
+
+The published epsilons of Table 1 have two errors (``koskela_table.py``). First, one sample of the density lies below
+the smallest possible loss, where the density is 0: the spurious sample. Second, Newton's iteration stops once the
+residual in delta is small, even if the error in epsilon is large. The table repeats the published procedure and
+separates these errors:
 
     published - truth = (published - procedure) + from_stopping + from_spurious + root_error.
+
+Here ``procedure`` is the epsilon at which the repeated procedure stops. The last three terms are the errors from early
+stopping, from the spurious sample, and from all other causes.
 """
 
 from __future__ import annotations
@@ -80,7 +86,13 @@ PUBLISHED: Mapping[tuple[float, int, float], float] = {
 
 
 class Followed(NamedTuple):
-    """Iterates of the published procedure, and the root without the spurious sample."""
+    """Published procedure for one cell of Table 1, repeated.
+
+    Attributes:
+        samples: samples of the loss of one round.
+        steps: iterates of the procedure, continued until they converge.
+        own_root: epsilon to which the procedure converges without the spurious sample.
+    """
 
     samples: Samples
     steps: list[Iterate]
@@ -98,23 +110,26 @@ class Followed(NamedTuple):
 
     @property
     def root(self) -> float:
-        """Limit of the iteration."""
+        """Epsilon to which the iterates converge."""
         return self.steps[-1].epsilon
 
 
 def follow(noise: float, points: int, length: float) -> Followed:
-    """Return the iteration behind one entry of Table 1, far more accurate than the published digits."""
+    """Repeat the procedure for one cell of Table 1, to far more digits than were published."""
     samples = Samples.of(noise, RATE, length, points)
     published, own = (newton(tail, TARGET, length) for tail in composed(samples, ROUNDS_OF_TABLE))
     return Followed(samples, published, own[-1].epsilon)
 
 
 def table_1(full: bool, say: Say) -> Table:
-    """Return every printed cell: n varies at L = 20, then L at n = 4,000,000; at small size, two rows of each.
+    """Return every printed cell of Table 1, with its errors.
 
-    ``procedure`` is the end of the published procedure, ``root`` its root without the spurious sample. ``residual`` and
-    ``residual_before`` are the residuals of delta at the last iterate and the one before. The published tolerance lies
-    between them if the value came from the last iterate.
+    First n varies at L = 20, then L varies at n = 4,000,000. At the small size, each half has only two rows.
+
+    ``procedure`` is the epsilon at which the repeated procedure stops, and ``residual`` its residual in delta.
+    ``residual_before`` is the residual of the iterate before it. ``root`` is the epsilon to which the procedure
+    converges without the spurious sample. If the published value came from the iterate ``procedure``, the published
+    tolerance lies between the two residuals.
     """
     table = Table()
     by_points = [(n, LENGTH) for n in (BY_POINTS if full else list(BY_POINTS)[:2])]
@@ -162,18 +177,18 @@ def _entry(table: Table, half: str, noise: float, points: int, length: float) ->
 
 @dataclass(frozen=True)
 class WarmStart(Method):
-    """Method whose iteration starts at the epsilon found for fewer rounds.
+    """Method whose Newton iteration starts at the epsilon found for fewer rounds.
 
-    Additional rounds do not decrease delta, so that this start is at most the wanted epsilon.
+    More rounds do not decrease delta, so the start is at most the wanted epsilon.
 
     Attributes:
-        reached: rounds and epsilon of the previous call, by noise.
+        reached: number of rounds and epsilon of the latest call, for each noise multiplier.
     """
 
     reached: dict[float, tuple[int, float]] = field(default_factory=dict, compare=False)
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Return the method's answer, its options and the adjacency."""
+        """Return the method's answer, its options as a text, and the adjacency."""
         rounds, epsilon = self.reached.get(setting.noise, (0, 0.0))
         begin = {"start": epsilon} if 0 < rounds < setting.rounds else {}
         warm = Method(self.label, self.accountant, lambda given: {**self.options(given), **begin}, self.batches)
@@ -183,9 +198,14 @@ class WarmStart(Method):
 
 
 def estimate(full: bool, length: float = LENGTH) -> Method:
-    """Return the published method: densities on the published window; at the small size, the mesh is ten times coarser.
+    """Return the published method, which samples the density on the published window.
 
-    Newton's iteration continues from the epsilon of fewer rounds, as in Section 8.
+    At the small size, the mesh is ten times coarser. Newton's iteration starts at the epsilon found for fewer rounds,
+    as in Section 8.
+
+    Args:
+        full: True for the published size.
+        length: half-width L of the window.
     """
     points = POINTS if full else round(POINTS / 10 * length / LENGTH)
     return WarmStart("fourier", options=lambda setting: {"length": length, "points": points, "rounding": 0})
@@ -203,18 +223,27 @@ def figure_1(full: bool, say: Say) -> Table:
 
 
 def figure_2(full: bool, say: Say) -> Table:
-    """Return epsilon for substitution, up to 4,000 rounds; the Renyi accountant assumes batches of a fixed size."""
+    """Return epsilon for substitution, up to 4,000 rounds.
+
+    The Renyi accountant assumes batches of a fixed size.
+    """
     return _by_noise((SUBSAMPLED_RENYI, Method("rdp"), estimate(full)), "replace-one", ROUNDS_SHOWN, full, say)
 
 
 def figure_3(full: bool, say: Say) -> Table:
-    """Return epsilon for add/remove up to 50,000 rounds; the central limit is added here."""
+    """Return epsilon for add/remove, up to 50,000 rounds.
+
+    The Gaussian accountant (``gdp``), a central limit approximation, is not in the published figure.
+    """
     methods = (MOMENTS, Method("rdp"), estimate(full, WIDE), Method("gdp"))
     return _by_noise(methods, "remove", MANY_ROUNDS, full, say)
 
 
 def panels_table(table: Table) -> Sequence[Panel]:
-    """Return the panels of the distance to the truth: as published, by the procedure, and without its two errors."""
+    """Return panels of the distance from the true epsilon, for each half of Table 1 and each noise multiplier.
+
+    The lines are the published values, the repeated procedure, its root, and the root without the spurious sample.
+    """
     out = []
     for half, x, xlabel in (("n", "points", "points $n$ at $L$ = 20"), ("L", "length", "half-width $L$ of the window")):
         for noise in (1.0, 2.0):
@@ -237,7 +266,10 @@ def panels_table(table: Table) -> Sequence[Panel]:
 
 
 def panels_by_noise(table: Table) -> Sequence[Panel]:
-    """Return, for each noise, the panel of epsilon and that of the methods' distances from the certified epsilon."""
+    """Return, for each noise multiplier, a panel of epsilon and a panel of the relative errors of the methods.
+
+    An error is relative to the certified epsilon.
+    """
     above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)

@@ -5,8 +5,10 @@ With x the outcome whose loss is s, the privacy loss of a round at rate q with n
     f(s) = e^s phi(x / sigma) / sigma dx/ds,   x = sigma^2 log u + 1/2,   u = (e^s - (1 - q)) / q,   s > log(1 - q),
 
 and dx/ds = sigma^2 e^s / (q u). The density is sampled at s_j = -L + j h, h = 2 L / n. The published samples start at
-``j = floor(n (L + log(1 - q)) / (2 L))``: one point *before* the edge log(1 - q), where f is 0, u is negative and the
-formula takes the logarithm of a negative number, ``log u = log|u| + i pi``. The real part was kept.
+``j = floor(n (L + log(1 - q)) / (2 L))``. This is one point *before* the edge log(1 - q). There the density is 0, but u
+is negative, and the formula takes the logarithm of a negative number, ``log u = log|u| + i pi``. The published
+procedure keeps the real part of f.
+
 With ``a = sigma^2 log|u| + 1/2``, so that ``x = a + i pi sigma^2``,
 
     -(x / sigma)^2 / 2 = pi^2 sigma^2 / 2 - (a / sigma)^2 / 2 - i pi a,
@@ -16,14 +18,15 @@ With ``a = sigma^2 log|u| + 1/2``, so that ``x = a + i pi sigma^2``,
 
 h times this real part is the mass of a *spurious sample*, of either sign; it is small if the edge is near a grid point.
 
-The k-th power is taken by Fourier transform. Newton's iteration in epsilon starts from 0, sums from the second grid
-point at or below epsilon, and stops when the residual is small. The authors' code (DPBayes/PLD-Accountant, commit
-3182ed2b, compute_epsilon.py) shows the grid, the start and an absolute tolerance; that version includes two points
-before the edge.
+The samples are composed over k rounds by the k-th power of their Fourier transform. Newton's iteration in epsilon
+starts at 0. Each sum begins one point before the last grid point at or below epsilon. The iteration stops when the
+residual is small. The authors' code (DPBayes/PLD-Accountant, commit 3182ed2b, compute_epsilon.py) shows the grid, the
+start of the iteration and an absolute tolerance; that version of the code includes two points before the edge.
 
-A transform in doubles errs by about 1e-16 in each bin, its k-th power by k times as much: 1e-12 after 10,000 rounds,
-which is 3e-7 of epsilon at noise 1. To separate this error from those of the method, only the few bins whose power is
-not negligible are computed here, each as a sum from which 1 is subtracted term by term.
+A Fourier transform in doubles errs by about 1e-16 in each bin (each value of the transform). The k-th power of a bin
+errs by k times as much: by 1e-12 after 10,000 rounds, which changes epsilon at noise 1 by 3e-7. The computation here
+avoids this error, to show the errors of the method alone. It computes only the few bins whose k-th power is not
+negligible. For accuracy, it computes the difference of each bin from 1, as a sum over the samples.
 """
 
 from __future__ import annotations
@@ -52,12 +55,12 @@ class Samples:
     """Samples of the loss of one round.
 
     Attributes:
-        length: L.
-        points: n.
-        losses: grid points above the edge with a mass that is not negligible, shape (m,).
-        mass: density at these points times h, shape (m,).
-        before: grid point before the edge.
-        spurious: mass assigned to that point.
+        length: half-width L of the window.
+        points: number n of grid points.
+        losses: grid points above the smallest possible loss whose mass is not negligible, shape (m,).
+        mass: density at ``losses`` times h, shape (m,).
+        before: last grid point below the smallest possible loss.
+        spurious: mass that the published procedure assigns to ``before``.
     """
 
     length: float
@@ -69,7 +72,7 @@ class Samples:
 
     @classmethod
     def of(cls, noise: float, rate: float, length: float, points: int) -> Samples:
-        """Return the samples of the loss as published, with the spurious sample kept separate."""
+        """Return the published samples of the loss; the spurious sample is separate from the others."""
         step = 2 * length / points
         edge = math.log1p(-rate)
         first = math.floor(edge / step)
@@ -86,7 +89,7 @@ class Samples:
 
 
 class Tail:
-    """Law of the summed losses on the circle, from the last grid point below 0 upward."""
+    """Masses of the sum of all losses, wrapped around the circle, from the last grid point below 0 upward."""
 
     def __init__(self, mass: Array, step: float) -> None:
         self._step = step
@@ -94,9 +97,9 @@ class Tail:
         self._weighed = mass * np.exp(-step * np.arange(-1.0, len(mass) - 1.0))
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return both published sums: ``sum (1 - e^(eps - s)) C(s)`` and minus its derivative.
+        """Return the published sum for delta, and minus its derivative in epsilon.
 
-        The second is ``sum e^(eps - s) C(s)``.
+        These are ``sum (1 - e^(eps - s)) C(s)`` and ``sum e^(eps - s) C(s)``, with C(s) the mass at the grid point s.
         """
         first = math.floor(epsilon / self._step)  # index of the grid point before the last one at or below epsilon
         slope = math.exp(epsilon) * float(self._weighed[first:].sum())
@@ -104,14 +107,14 @@ class Tail:
 
 
 class Iterate(NamedTuple):
-    """Step of Newton's iteration: epsilon, and the residual, delta at this epsilon minus the target."""
+    """Iterate of Newton's method: epsilon, and its residual (delta at this epsilon minus the target delta)."""
 
     epsilon: float
     residual: float
 
 
 def newton(tail: Tail, delta: float, length: float) -> list[Iterate]:
-    """Return the iterates of the published procedure, which is Newton's in epsilon from 0, until they converge."""
+    """Return the iterates of Newton's method for epsilon, started at 0 as published, until they converge."""
     steps: list[Iterate] = []
     epsilon = 0.0
     while len(steps) < MOST_STEPS:
@@ -125,7 +128,7 @@ def newton(tail: Tail, delta: float, length: float) -> list[Iterate]:
 
 
 def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
-    """Return the tails after all rounds, once from all published samples and once without the spurious sample."""
+    """Return two laws of the sum of all losses: with the spurious sample, as published, and without it."""
     powers: tuple[list[ComplexArray], list[ComplexArray]] = ([], [])
     excess = math.fsum([-1.0, *samples.mass])
     while True:
@@ -142,7 +145,7 @@ def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
 
 
 def _less_total(samples: Samples, theta: float) -> complex:
-    """``sum mass (e^(-i theta s) - 1)``, with each term accurate to a few roundings."""
+    """Return ``sum mass (e^(-i theta s) - 1)`` over all losses s; each term is accurate to a few roundings."""
     tangent = np.tan(0.5 * theta * samples.losses)  # e^(-2 i a) - 1 = -2 (tan^2 a + i tan a) / (1 + tan^2 a)
     weighed = samples.mass * tangent / (1 + tangent * tangent)
     return complex(-2 * float((weighed * tangent).sum()), -2 * float(weighed.sum()))

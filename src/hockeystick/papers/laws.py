@@ -1,12 +1,18 @@
-"""Cost of an accountant's width on plans of all five documents, and a plan that nearly attains PRV's first-order bound.
+"""Width of the interval of each method against its cost, and a plan that nearly attains PRV's error bound.
 
-The figures show the width of the certified interval of epsilon at the plan's delta, against the points of the lattices
-and against time. Each of the following holds up to a factor, with h the gap, k the rounds and omega the density of one
-loss. The published Fourier bounds are ``k h sup omega`` wide in log delta. In epsilon, rounded masses are ``k h`` wide,
-PRV ``sqrt(k) h``, and connect-the-dots ``k h^2``. The contour has no gap.
+The first figure has one plan from each of five publications. It shows the width of the certified interval of epsilon,
+at the plan's delta, against the number of grid points and against time. The following widths hold up to a factor. Here
+h is the gap of the grid, k the number of rounds, and omega the density of the loss of one round.
 
-Laws with atoms nearly attain PRV's bound: a loss of randomised response is equally far from the points of a lattice in
-every round.
+- The published Fourier bounds: ``k h sup omega`` in log delta.
+- The Fourier accountant with rounded masses: ``k h`` in epsilon.
+- PRV: ``sqrt(k) h`` in epsilon.
+- Connect-the-dots: ``k h^2`` in epsilon.
+
+The contour method has no grid, and therefore no gap.
+
+The second figure shows that randomised response nearly attains PRV's bound. Its loss has atoms, each of which is
+equally far from the grid points in every round.
 """
 
 from __future__ import annotations
@@ -41,7 +47,7 @@ SOURCE = "Hockeystick, on the plans of [GLW21], [KJH20], [DGK+22] and [AAC+23]" 
 
 
 class Asked(NamedTuple):
-    """A plan of a document: its setting, its delta, and the half-width of a window that holds the sum of its losses."""
+    """Plan from a publication: setting, delta, and half-width of a window that contains the sum of its losses."""
 
     setting: Setting
     delta: float
@@ -70,7 +76,7 @@ GAPS = [10.0**-power for power in (1, 2, 4, 6, 8, 10, 12)]  # relative widths as
 
 
 def laws(full: bool, say: Say) -> Table:
-    """Return the ends of epsilon by every method at every number of points, on the plan of every document."""
+    """Return the ends of epsilon for the plan of each publication, by every method at each of its accuracies."""
     table = Table()
     for name, asked in PLANS.items():
         for method in METHODS:
@@ -86,7 +92,10 @@ def sizes(method: str) -> Sequence[float]:
 
 
 def one(table: Table, name: str, asked: Asked, method: str, size: float) -> None:
-    """Add the answer of a method, with the time for the same question at slightly different noise."""
+    """Add the answer of a method to a table.
+
+    The running time is measured at slightly different noise, so that it does not profit from cached laws.
+    """
     setting, delta, length = asked
     accountant = method.partition(",")[0]
     options: dict[str, Any]
@@ -133,14 +142,20 @@ def one(table: Table, name: str, asked: Asked, method: str, size: float) -> None
 
 
 def evolved(asked: Asked, eps_error: float, epsilon: float) -> float:
-    """Return the points of all lattices of ``evolving``, the last of them on the window of the plan."""
+    """Return the number of points of all lattices that the accountant ``evolving`` uses.
+
+    The points of the last lattice are counted on the window of the plan.
+    """
     ((_, composition),) = compositions(asked.setting.plan().directions)
     found = EvolvingAccountant(eps_error=eps_error).evolve(composition, math.log(asked.delta / 1000))
     return sum(found.sizes) + 2 * asked.length / found.laws[0][0].above.gap
 
 
 def on_contour(asked: Asked, gap: float, epsilon: float) -> float:
-    """Return the number of points of the contour at an epsilon, for a width of log delta of ``gap`` relative to it."""
+    """Return the number of points at which the contour integral for an epsilon is evaluated.
+
+    The requested width of log delta is ``gap``, relative to log delta.
+    """
     ((_, composition),) = compositions(asked.setting.plan().directions)
     return len(Plain(composition).at(epsilon, gap).s)
 
@@ -157,7 +172,7 @@ def densest(setting: Setting) -> float:
 
 
 def orders(asked: Asked, points: float) -> dict[str, float]:
-    """Return the widths that the four error laws predict with so many points of the window."""
+    """Return the widths that the four error laws predict for a grid of ``points`` points on the window, by label."""
     k, h = asked.setting.rounds, 2 * asked.length / points
     return {
         "$kh\\,\\sup\\omega$": k * h * densest(asked.setting),
@@ -170,7 +185,8 @@ def orders(asked: Asked, points: float) -> dict[str, float]:
 def fitted(table: Table, plan: str, method: str) -> tuple[float, float]:
     """Return two numbers that compare a method with its error law.
 
-    The first is the slope of log width against log points; the second is the last width divided by the predicted one.
+    The first is the slope of log width against log points. The second is the width at the last number of points,
+    divided by the predicted width; it is NaN for a method without an error law.
     """
     own = table.where(lambda row: row["width"] != "", plan=plan, method=method)
     points, widths = own.numbers("points"), own.numbers("width")
@@ -180,7 +196,10 @@ def fitted(table: Table, plan: str, method: str) -> tuple[float, float]:
 
 
 def law_panels(table: Table) -> Sequence[Panel]:
-    """Return the panels of the width over points, with the laws, and over time, a row for each plan."""
+    """Return, for each plan, a panel of the width against points and a panel of the width against time.
+
+    The first panel also shows the error laws.
+    """
     out = []
     for name in map(str, table.values("plan")):
         reach = (POINTS[0], MOST_POINTS)
@@ -209,12 +228,15 @@ CENTRE, WIDTH, SPLIT = "prv, middle", "prv, half the width", "split (estimate)"
 
 
 def response(rounds: int) -> Plan:
-    """Return a plan of randomised response whose losses lie in the middle between two points of the lattice."""
+    """Return a plan of randomised response whose losses lie halfway between two points of the grid."""
     return Plan([Round(RandomizedResponse(RESPONSE), count=rounds)], "replace-one")
 
 
 def split(rounds: int) -> float:
-    """Return an estimate of epsilon: each loss is split between the two points around it, with the mean kept."""
+    """Return an estimate of epsilon from losses on the grid.
+
+    The mass of each loss is split between its two neighbouring grid points so that its mean is kept.
+    """
     ((_, composition),) = compositions(response(rounds).directions)
     ((pair, _),) = composition.rounds
     loss, mass = pair.atoms.loss / MESH, np.exp(pair.atoms.log_p)
@@ -230,7 +252,7 @@ def split(rounds: int) -> float:
 
 
 def atoms(full: bool, say: Say) -> Table:
-    """Return the distances from the truth of the middle of PRV's interval and of the split losses, over the rounds."""
+    """Return the errors of the middle of PRV's interval and of :func:`split`, against rounds."""
     table = Table()
     for rounds in spread(full, 30, 30_000, 10, 3):
         say(f"{rounds} rounds")
@@ -250,7 +272,7 @@ def atoms(full: bool, say: Say) -> Table:
 
 
 def atom_panels(table: Table) -> Sequence[Panel]:
-    """Return the panel of the distances over the rounds."""
+    """Return the panel of the errors against rounds."""
     rounds = table.where(method=CENTRE).numbers("rounds")
     shown = [
         Line(method, rounds, [abs(off) for off in table.where(method=method).numbers("off")], style=style)

@@ -1,11 +1,11 @@
-"""The saddle-point accountant: Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar [AAC+23], and its talk.
+"""Figures of the saddle-point accountant: Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar [AAC+23], and its talk.
 
-The two approximations of the talk are ``saddle-point`` with ``order=1``, steepest descent, and with ``order=0``, the
-normal law of the tilted sum, here with its certified error. The default, with one more term of steepest descent, is an
-addition of this library.
+The talk has two approximations. The accountant ``saddle-point`` with ``order=1`` is steepest descent. With ``order=0``
+it takes the tilted sum of the losses as normal, here with a certified error. Its default, which has one more term of
+steepest descent, is an addition of this library.
 
-The figures: epsilon against rounds for noise 0.65, rate 0.01, delta 1e-5; and privacy curves after 2,000 rounds for
-noise 0.65 and 1, down to delta 1e-60.
+The first figure shows epsilon against rounds for noise 0.65, rate 0.01 and delta 1e-5. The second shows privacy curves
+after 2,000 rounds for noise 0.65 and 1, down to delta 1e-60.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def curves(full: bool, say: Say) -> Table:
 
 
 def log_ratio(value: float, truth: float) -> float:
-    """Return ``|log(value / truth)|``: too small by a factor counts like too large by it.
+    """Return ``|log(value / truth)|``, in which errors by a factor c and by 1/c count alike.
 
-    An answer of 0 below a positive truth is infinitely far off and not drawn.
+    If the value or the truth is 0, the result is infinite and is not drawn.
     """
     return abs(math.log(value) - math.log(truth)) if value > 0 and truth > 0 else math.inf
 
 
 def epsilon_panels(table: Table) -> Sequence[Panel]:
-    """Return the panels of epsilon against rounds, and of its error."""
+    """Return a panel of epsilon and a panel of its errors, each against rounds."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-5}}$"
     top = max(table.numbers("rounds"))
     normal = table.where(method=ORDER_0)  # its certified ends are far apart; the talk shows the value in between
@@ -80,7 +80,7 @@ def epsilon_panels(table: Table) -> Sequence[Panel]:
 
 
 def curve_panels(table: Table) -> Sequence[Panel]:
-    """Return a privacy curve for each noise, and the error of the estimates."""
+    """Return, for each noise multiplier, a panel of the privacy curve and a panel of the errors of the estimates."""
     above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)

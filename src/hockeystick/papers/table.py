@@ -1,4 +1,4 @@
-"""Rows of named columns, as CSV and back."""
+"""Table with named columns, which can be written as CSV and read back."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Table:
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
 
     def add(self, **cells: Cell) -> None:
-        """Add a row; columns that are not named stay empty. The cells of the first row name the columns."""
+        """Add a row; the first row determines the columns, and later rows may leave out cells."""
         self.columns = self.columns or tuple(cells)
         unknown = set(cells) - set(self.columns)
         assert not unknown, unknown
         self.rows.append(tuple(_kept(cells.get(name, "")) for name in self.columns))
 
     def where(self, keep: Callable[[dict[str, Cell]], bool] | None = None, /, **equal: Cell) -> Table:
-        """Return the rows that have these values in these columns and satisfy ``keep``."""
+        """Return the rows that have the values in ``equal``, given by column name, and that satisfy ``keep``."""
         places = [(self.columns.index(name), value) for name, value in equal.items()]
         rows = [row for row in self.rows if all(row[at] == value for at, value in places)]
         if keep is not None:
@@ -45,7 +45,7 @@ class Table:
         return [math.nan if row[at] == "" else float(row[at]) for row in self.rows]
 
     def values(self, name: str) -> list[Cell]:
-        """Return the distinct values of a column, in order."""
+        """Return the distinct values of a column, in order of first appearance."""
         at = self.columns.index(name)
         return list(dict.fromkeys(row[at] for row in self.rows))
 
@@ -66,7 +66,7 @@ class Table:
 
 
 def _kept(cell: Cell) -> Cell:
-    """The cell, empty if it is nan."""
+    """Return a cell, or an empty text if the cell is NaN."""
     if isinstance(cell, float):
         return "" if math.isnan(cell) else float(cell)  # not a NumPy float, whose repr names the type
     return cell

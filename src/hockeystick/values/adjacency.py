@@ -1,4 +1,4 @@
-"""Neighbouring relations, and the directions in which one dataset is distinguished from the other."""
+"""Neighbouring relations, and their directions: the orders in which two neighbouring datasets are compared."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hockeystick.values.words import choice
 class Direction(StrEnum):
     """An ordered comparison of two datasets: the output has law P on the first, and law Q on the second.
 
-    ``remove``: P is the law with the record, Q without; ``add``: the other way round. ``zero-out``: P is the law with
-    the record, Q the law with its contribution set to zero and the same number of records; ``restore``: the other way
-    round.
+    - ``remove``: P is the law with the record, and Q is the law without it. ``add``: P and Q are exchanged.
+    - ``zero-out``: P is the law with the record, and Q is the law with its contribution set to zero and the same number
+      of records. ``restore``: P and Q are exchanged.
+    - ``replace-one``: P and Q are the laws with two different values of one record.
 
     Attributes:
         zeroes: True if a record's contribution is set to zero, or restored.
@@ -40,14 +41,14 @@ class Direction(StrEnum):
 
     @property
     def reverse(self) -> Direction:
-        """Return the direction with both laws exchanged."""
+        """Return the direction in which P and Q are exchanged."""
         exchanged = {Direction.REMOVE: Direction.ADD, Direction.ZERO_OUT: Direction.RESTORE}
         exchanged |= {other: one for one, other in exchanged.items()}
         return exchanged.get(self, self)
 
     @property
     def order(self) -> Direction:
-        """Return ``add`` or ``remove`` for ``restore`` or ``zero-out``; any other direction is returned unchanged.
+        """Return ``remove`` for ``zero-out`` and ``add`` for ``restore``; any other direction is returned unchanged.
 
         >>> Direction.RESTORE.order
         <Direction.ADD: 'add'>
@@ -62,7 +63,7 @@ class Direction(StrEnum):
 
 
 class Adjacency(StrEnum):
-    """The neighbouring relation of a plan; its directions are composed separately, and the worse one counts.
+    """The neighbouring relation of a plan; its directions are composed separately, and the worse answer counts.
 
     ``zero-out``: one record's contribution is set to zero, and the number of records is public and does not change.
     This relation has its own directions, distinct from those of ``add-or-remove``. A mechanism or a sampling scheme
@@ -77,14 +78,17 @@ class Adjacency(StrEnum):
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """Return the directions, which are composed separately."""
+        """Return the directions of the relation; each is composed separately."""
         if self in (Adjacency.ADD, Adjacency.REMOVE, Adjacency.REPLACE_ONE):
             return (Direction(self.value),)
         return self.both
 
     @property
     def both(self) -> tuple[Direction, Direction]:
-        """Return both orderings of two neighbours, with the record first, even if the relation has only one."""
+        """Return both directions of two neighbours, even if the relation has only one.
+
+        The first is the direction in which P is the law with the record.
+        """
         first = Direction.REMOVE if self in (Adjacency.ADD, Adjacency.ADD_OR_REMOVE) else Direction(self.value)
         return first, first.reverse
 

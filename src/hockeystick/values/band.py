@@ -1,4 +1,4 @@
-"""Certified intervals at many places; :class:`~hockeystick.values.bounds.Bound` is a single interval."""
+"""Arrays of certified intervals; :class:`~hockeystick.values.bounds.Bound` is a single interval."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Band(NoNumber):
         lower: certified lower ends.
         estimate: best guesses in between; no guarantee.
         upper: certified upper ends.
-        safe: the end on the safe side: ``"upper"`` for an attacker's gain, ``"lower"`` for an attacker's errors.
+        safe: the end that is safe to quote: ``"upper"`` for an attacker's gain, ``"lower"`` for an attacker's errors.
         reason: why the intervals are wider than requested, if known; ``None`` otherwise.
 
     >>> Band(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper").quoted.tolist()
@@ -37,7 +37,7 @@ class Band(NoNumber):
 
     @property
     def quoted(self) -> Array:
-        """Return the numbers that are safe to quote."""
+        """Return the ends that are safe to quote."""
         return self.upper if self.safe == "upper" else self.lower
 
     @property
@@ -54,7 +54,7 @@ class Band(NoNumber):
         return len(self.upper)
 
     def _repr_html_(self) -> str:
-        """Return the intervals as notebooks show them: a row for each place, the ends rounded outward."""
+        """Return an HTML table for notebooks: a row for each interval, with its ends rounded outward."""
         lower, upper = self.lower.ravel().tolist(), self.upper.ravel().tolist()
         rows = [
             (str(number), rounded(low, DIGITS, DOWN), rounded(high, DIGITS, UP))
@@ -82,7 +82,7 @@ class Band(NoNumber):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanBand(Band):
-    """Answers about many plans, in their order.
+    """Certified answers for many plans, in the order of the plans.
 
     Attributes:
         accountants: the method that produced each answer.

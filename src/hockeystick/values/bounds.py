@@ -1,4 +1,4 @@
-"""Results of the library: a certified interval, a one-sided bound, or an estimate. Three distinct types."""
+"""Three distinct types of results: a certified interval, an upper bound, and an estimate."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def bibliography() -> Mapping[str, Source]:
 
 
 def readable(text: str) -> str:
-    """Return a text in which every citation is resolved, for readers without the bibliography.
+    """Return a text with an identifier of the publication in place of every citation key.
 
     Args:
         text: any text; keys that are not in the bibliography are left as they are.

@@ -1,4 +1,7 @@
-"""The domains of parameters: a check returns the value in its own type or raises a one-line message for users.
+"""Domains of parameters.
+
+The check of a domain returns the value in the type of the domain, or raises an error with a one-line message for users.
+
 
 The annotation of a parameter of a mechanism or sampling scheme contains its :class:`Domain`, or for a list the
 :class:`ListDomain`. The check in ``__post_init__``, the reader of plan files and the JSON Schema all use that object.
@@ -60,13 +63,13 @@ def unmet(key: str, rule: str, value: object, remedy: str = "") -> InvalidInputE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
-    """A set of finite numbers, in words and as JSON Schema.
+    """A set of finite numbers, described in words and as JSON Schema.
 
     Attributes:
-        accepted: the words after "must be".
-        keywords: JSON Schema keywords; :meth:`check` applies the comparisons among them.
+        accepted: description of the set, for messages; it follows "must be".
+        keywords: JSON Schema keywords; :meth:`check` applies only the keywords that are comparisons.
         meaning: meaning of the number, for messages and for the schema; empty if ``accepted`` suffices.
-        whole: whether values are integers; 1e4 counts as one.
+        whole: True if the numbers are integers; the float 1e4 counts as an integer.
         also: an additional number that is accepted although it fails the comparisons.
     """
 
@@ -86,7 +89,7 @@ class Domain:
         An array or a tensor with one element counts as that number.
 
         Raises:
-            InvalidInputError: it is not in the domain; the message names key, value and accepted values.
+            InvalidInputError: the value is not in the domain; the message names key, value and accepted values.
         """
         value = _alone(value)
         number = _finite(value)
@@ -108,9 +111,10 @@ class Domain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactDomain:
-    """Numbers of an interval, kept as fractions.
+    """An interval of numbers that are kept as fractions.
 
-    Inputs are numbers, which represent the decimals that they print as, or text such as ``"1/3"`` or ``"0.25"``.
+    A value is given as a number, which stands for the decimal that it prints as, or as text such as ``"1/3"`` or
+    ``"0.25"``.
 
     Attributes:
         least: smallest number.
@@ -124,7 +128,7 @@ class ExactDomain:
 
     @property
     def accepted(self) -> str:
-        """Return the words after "must be"."""
+        """Return the description of the domain for messages, which follows "must be"."""
         return f'a number from {self.least} to {self.most}, or one in quotation marks such as "1/3" or "0.25"'
 
     def of(self, meaning: str) -> ExactDomain:
@@ -135,7 +139,7 @@ class ExactDomain:
         """Return ``value`` as a fraction if it is in the domain. A bool is not a number.
 
         Raises:
-            InvalidInputError: it is not in the domain; the message names key, value and accepted values.
+            InvalidInputError: the value is not in the domain; the message names key, value and accepted values.
         """
         from hockeystick.values.exact import fraction  # late, as below: few parameters are exact
 
@@ -155,13 +159,15 @@ class ExactDomain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListDomain:
-    """Lists whose elements all lie in one domain, in words and as JSON Schema; matrices are lists of lists.
+    """Lists whose elements all lie in one domain, described in words and as JSON Schema.
+
+    A matrix is a list of lists.
 
     Attributes:
         item: the domain of each element.
         least: smallest number of elements.
         most: largest number of elements.
-        meaning: meaning of the list, for messages and for the schema; empty if the words on its elements suffice.
+        meaning: meaning of the list, for messages and for the schema; empty if the description of an element suffices.
     """
 
     item: Domain | ExactDomain | ListDomain
@@ -171,7 +177,7 @@ class ListDomain:
 
     @property
     def accepted(self) -> str:
-        """Return the words after "must be"."""
+        """Return the description of the domain for messages, which follows "must be"."""
         many = str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
         return f"a list of {many} elements, each {self.item.accepted}"
 
@@ -180,11 +186,11 @@ class ListDomain:
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> tuple[Any, ...]:
-        """Return ``value``, a list, tuple or array, as a tuple whose elements each have their own type.
+        """Return ``value``, a list, tuple or array, as a tuple; each element has the type of its domain.
 
         Raises:
-            InvalidInputError: it is no list, too short or too long, or an element is outside its domain; the message
-                then names the element by its place, counted from 1.
+            InvalidInputError: the value is no list, is too short or too long, or has an element outside the domain of
+                elements; the message names such an element by its place, counted from 1.
         """
         if not isinstance(value, list | tuple | np.ndarray) or (isinstance(value, np.ndarray) and not value.ndim):
             raise _refusal(self, value, key)
@@ -206,7 +212,7 @@ class ListDomain:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switch:
-    """True and false, in words and as JSON Schema.
+    """The domain of a bool, described in words and as JSON Schema.
 
     Attributes:
         meaning: meaning of true, for messages and for the schema.
@@ -219,20 +225,20 @@ class Switch:
         """Return ``value`` as a bool; numbers are not accepted.
 
         Raises:
-            InvalidInputError: it is not.
+            InvalidInputError: the value is not a bool.
         """
         if isinstance(value, bool | np.bool_):
             return bool(value)
         raise _refusal(self, value, key)
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of both values."""
+        """Return the JSON Schema of the domain."""
         return {"type": "boolean", **_described(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
-    """A few names, in words and as JSON Schema.
+    """The domain of a parameter that is one of a few names, described in words and as JSON Schema.
 
     Attributes:
         names: the accepted names.
@@ -244,14 +250,14 @@ class Names:
 
     @property
     def accepted(self) -> str:
-        """Return the words after "must be"."""
+        """Return the description of the domain for messages, which follows "must be"."""
         return f"one of {listed(self.names)}"
 
     def check(self, value: object, key: str) -> str:
         """Return ``value`` as a plain string if it is one of the names.
 
         Raises:
-            InvalidInputError: it is not; if it looks like a misspelt name, the message suggests that name.
+            InvalidInputError: the value is none of the names; the message suggests a name that is spelt alike.
         """
         if not isinstance(value, str) or value not in self.names:
             raise InvalidInputError(choice(key, value, self.names), key)
@@ -277,10 +283,16 @@ def _described(domain: AnyDomain) -> dict[str, str]:
 
 
 def check_at_most(key: str, value: float | None, other: str, most: float) -> None:
-    """Check that the value of a key, if it is given, is at most that of another key.
+    """Check that a value is at most ``most``; ``None`` is accepted.
+
+    Args:
+        key: key of the value.
+        value: value to check.
+        other: key that has the value ``most``, for the message.
+        most: largest accepted value.
 
     Raises:
-        InvalidInputError: it is larger.
+        InvalidInputError: the value is larger.
     """
     if value is not None and value > most:
         raise InvalidInputError(f"{key} must be at most {other}; received {value} and {most}", key)
@@ -379,7 +391,7 @@ def epsilon(value: float, key: str, hint: str) -> float:
     """Return ``value`` as a float if it lies in [0, 1e4].
 
     Raises:
-        InvalidInputError: it does not.
+        InvalidInputError: the value is outside this interval.
     """
     return EPSILON.of(hint).check(value, key)
 
@@ -399,7 +411,7 @@ def share(value: float, key: str, hint: str) -> float:
     """Return ``value`` as a float if it lies in (0, 1].
 
     Raises:
-        InvalidInputError: it does not.
+        InvalidInputError: the value is outside this interval.
     """
     return SHARE.of(hint).check(value, key)
 
@@ -408,16 +420,16 @@ def delta(value: float, key: str = "delta", hint: str = "the target delta") -> f
     """Return ``value`` as a float if it is 0 (pure differential privacy) or lies in [1e-300, 1).
 
     Raises:
-        InvalidInputError: it does not.
+        InvalidInputError: the value is neither.
     """
     return DELTA.of(hint).check(value, key)
 
 
 def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COUNT) -> int:
-    """Return ``value`` as an int if it is a whole number in range; 1e4 is one.
+    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``, such as 3 or 1e4.
 
     Raises:
-        InvalidInputError: it is not.
+        InvalidInputError: the value is not such a number.
     """
     return int(whole_numbers(least, most).of(hint).check(value, key))
 
@@ -459,7 +471,7 @@ def array(value: object, key: str) -> npt.NDArray[np.float64]:
     """Return a number, a list of numbers or an array of any shape as an array of floats.
 
     Raises:
-        InvalidInputError: it contains an element that is no number, or is beyond the range of a double.
+        InvalidInputError: an element is no number, or is beyond the range of a double.
     """
     try:
         found = np.asarray(value)
@@ -471,7 +483,7 @@ def array(value: object, key: str) -> npt.NDArray[np.float64]:
 
 
 def _alone(value: object) -> object:
-    """Return the element of an array or a tensor with one element; anything else unchanged."""
+    """Return the only element of an array or a tensor with one element; return any other value unchanged."""
     item = None if isinstance(value, numbers.Real) else getattr(value, "item", None)
     try:
         return item() if callable(item) else value

@@ -1,4 +1,4 @@
-"""Everything hockeystick raises on purpose.
+"""Errors that hockeystick raises on purpose.
 
 Each message is one line that names the problem, the value received, the accepted values and the remedy, so that it can
 be shown to users as it stands.
@@ -12,8 +12,8 @@ class HockeystickError(Exception):
 class InvalidInputError(HockeystickError, ValueError):
     """A value outside its domain, a malformed plan file, or arguments that contradict each other.
 
-    ``field`` names the offending key, if there is one, so that a caller that knows more (the file, the round) can add
-    it.
+    Attributes:
+        field: the offending key, or ``None``. With it, a caller can add to the message which file or round has the key.
     """
 
     def __init__(self, message: str, field: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Numbers as people write them, in fractions: the exact decimal instead of the nearest double, or a quotient."""
+"""Exact fractions for numbers as people write them: decimals such as 0.1, and quotients such as 1/3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_DIGITS = 4000
 
 
 def decimal(value: float) -> Fraction:
-    """Return the number that a finite double represents: the decimal that it prints as, so that 0.1 is one tenth.
+    """Return the decimal that a finite double prints as, exactly: 0.1 becomes one tenth.
 
     >>> decimal(0.1)
     Fraction(1, 10)
@@ -64,10 +64,10 @@ def quotient(text: str) -> Fraction | None:
 
 
 def towards(value: Fraction, up: bool) -> float:
-    """Return the nearest double whose decimal is at least a fraction (if ``up``), or at most that fraction.
+    """Return a fraction rounded to a double: up if ``up`` is true, else down.
 
-    A double represents the decimal that it prints as, see :func:`decimal`. The result is infinite if no double
-    suffices.
+    A double stands for the decimal that it prints as, see :func:`decimal`. The result is infinite if no finite double
+    lies on the requested side of the fraction.
 
     >>> towards(Fraction(1, 60000), True), towards(Fraction(1, 60000), False), towards(Fraction(1, 4), True)
     (1.6666666666666667e-05, 1.6666666666666664e-05, 0.25)
@@ -83,7 +83,7 @@ def towards(value: Fraction, up: bool) -> float:
 
 
 def written(value: Fraction) -> float | str:
-    """Return a fraction as plan files store it: a number if that is exact, else a quotient of whole numbers.
+    """Return a fraction as plan files store it: a number if its decimal is exact, else a text such as ``"1/3"``.
 
     >>> written(Fraction(1, 4)), written(Fraction(1, 3))
     (0.25, '1/3')

@@ -1,7 +1,7 @@
-"""Atomic writing of files, which keep their mode.
+"""Atomic writing of files; a file that is replaced keeps its mode.
 
-The content goes into a temporary file beside the file, which then replaces it in one step: a reader sees the old
-content or the new one, never a part, even after a power failure.
+The content is first written to a temporary file in the same folder. The temporary file then replaces the target in one
+step. A reader sees either the old content or the new one, never a part, even after a power failure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a file in UTF-8; see :func:`write_bytes`.
 
     Raises:
-        InvalidInputError: the place cannot be written.
+        InvalidInputError: the path cannot be written.
     """
     write_bytes(path, text.encode())
 
@@ -30,7 +30,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     A new file gets the mode that the umask allows, and an existing one keeps its mode. A symbolic link is followed.
 
     Raises:
-        InvalidInputError: the place cannot be written, for example a read-only file.
+        InvalidInputError: the path cannot be written, for example because the file is read-only.
     """
     try:
         _write(Path(os.path.realpath(path)), content)
@@ -48,7 +48,10 @@ def _write(path: Path, content: bytes) -> None:
     kept = _mode(path)
 
     def private(name: str, flags: int) -> int:
-        """Open the temporary file, which nobody else may read before it has the mode of the old one."""
+        """Open the temporary file.
+
+        If it will replace a file, nobody else may read it until it has the mode of that file.
+        """
         return os.open(name, flags, 0o666 if kept is None else 0o600)  # less the umask
 
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
@@ -68,8 +71,8 @@ def _mode(path: Path) -> int | None:
     """Return the permissions of a file that may be replaced; ``None`` if there is no file.
 
     Raises:
-        OSError: a directory, or a place that does not exist.
-        ValueError: a file that should stay as it is.
+        OSError: the path is a directory, or cannot be examined.
+        ValueError: the path is a device, a pipe, a socket or a read-only file.
     """
     try:
         mode = path.stat().st_mode

@@ -1,4 +1,4 @@
-"""A certified interval for one direction, and many such intervals at once."""
+"""A certified interval for one direction, and arrays of such intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Interval:
     Attributes:
         limited: reason why the requested gap was not reached.
         engine: name of the engine that answered.
-        tilt: approximate saddle point of the answer, if the engine knows it: a hint for the other direction.
+        tilt: approximate saddle point of the answer, if the engine knows it; a hint for the other direction.
     """
 
     lower: float
@@ -30,16 +30,23 @@ class Interval:
 
     @classmethod
     def weighted(cls, lower: float, upper: float) -> Interval:
-        """Return an interval with an estimate in which the leading errors of the ends cancel: they are two to one."""
+        """Return an interval whose estimate is two thirds of the way from the upper end to the lower end.
+
+        The leading error of the upper end is twice that of the lower end and has the opposite sign, so that both cancel
+        in the estimate.
+        """
         return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
 
     def at_most(self, upper: float) -> Interval:
-        """Return the part of the interval up to ``upper``, another upper bound on the truth."""
+        """Return the part of the interval at or below ``upper``, a further certified upper bound on the truth."""
         lower = min(self.lower, upper)
         return replace(self, lower=lower, estimate=min(max(self.estimate, lower), upper), upper=upper)
 
     def intersected(self, other: Interval) -> Interval:
-        """Return the intersection with another certified interval, whose estimate it takes, moved inside if needed."""
+        """Return the intersection with another certified interval.
+
+        The estimate of ``other`` is kept, moved to the nearer end if it is outside the intersection.
+        """
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
 
@@ -54,7 +61,10 @@ class Ends:
 
     @classmethod
     def of(cls, lower: Array, estimate: Array, upper: Array) -> Ends:
-        """Return the ends in order: lower ends above the upper ones are moved down, and estimates in between."""
+        """Return the ends in order.
+
+        A lower end above its upper end is moved down to it. An estimate outside the ends is moved to the nearer end.
+        """
         lower = np.minimum(lower, upper)
         return cls(lower, np.minimum(np.maximum(estimate, lower), upper), upper)
 
@@ -65,20 +75,23 @@ class Ends:
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
     def first(self, engine: str) -> Interval:
-        """Return the interval at the first epsilon, with the name of an engine."""
+        """Return the interval at the first epsilon, with the name of the engine that computed it."""
         return Interval(float(self.lower[0]), float(self.estimate[0]), float(self.upper[0]), None, engine)
 
     def shared(self, other: Ends) -> Ends:
-        """Return the intersection of two certified answers, with the estimate of the narrower one."""
+        """Return the intersections with other intervals for the same truths.
+
+        Each estimate is from the narrower of the two intervals.
+        """
         estimate = np.where(other.width < self.width, other.estimate, self.estimate)
         return Ends.of(np.maximum(self.lower, other.lower), estimate, np.minimum(self.upper, other.upper))
 
     def worse(self, other: Ends) -> Ends:
-        """Return ends for the larger of two truths."""
+        """Return ends for the larger of the two truths that ``self`` and ``other`` enclose, at each epsilon."""
         return self._each(np.maximum, other)
 
     def milder(self, other: Ends) -> Ends:
-        """Return ends for the smaller of two truths."""
+        """Return ends for the smaller of the two truths that ``self`` and ``other`` enclose, at each epsilon."""
         return self._each(np.minimum, other)
 
     def _each(self, choose: np.ufunc, other: Ends) -> Ends:
@@ -86,7 +99,10 @@ class Ends:
         return Ends(lower, estimate, choose(self.upper, other.upper))
 
     def over(self, below: Ends) -> Ends:
-        """Return the lower ends of ``below`` with the upper ends of these, and estimates half way between the two."""
+        """Return the upper ends of ``self`` with the lower ends of ``below``.
+
+        The estimate is the mean of both estimates, or the estimate of ``self`` if ``below`` has no finite one.
+        """
         with np.errstate(invalid="ignore"):
             middle = np.where(np.isfinite(below.estimate), 0.5 * (below.estimate + self.estimate), self.estimate)
         return Ends.of(below.lower, middle, self.upper)

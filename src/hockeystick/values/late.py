@@ -1,8 +1,8 @@
 """Lazy imports: some modules are imported only when one of their names is first used, so that the library loads fast.
 
-A package states for each such name which of its modules defines it, once for the program (a table passed to
-:func:`exports`) and once for type checkers (an import under ``TYPE_CHECKING``, which the import contracts treat like
-any other); ``tests/values/test_late.py`` checks that the two agree.
+A package states twice which of its modules defines each such name. For the program, it passes a table to
+:func:`exports`. For type checkers, it imports the names under ``TYPE_CHECKING``; the import contracts treat this import
+like any other. ``tests/values/test_late.py`` checks that the two statements agree.
 """
 
 from __future__ import annotations

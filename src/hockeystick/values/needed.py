@@ -1,4 +1,4 @@
-"""Extra packages that some answers need; each is checked before anything is computed."""
+"""Check for optional packages, made before anything is computed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hockeystick.values.errors import HockeystickError
 
 
 def need(what: str, packages: Mapping[str, str], extra: str) -> None:
-    """Refuse if a package is missing, in one line that says how to install it.
+    """Raise an error if a package is missing; its one-line message says how to install the package.
 
     Args:
-        what: the feature that needs it, as the beginning of a sentence.
-        packages: the package to install for each module that is imported.
-        extra: the extra of this library that installs all of them.
+        what: the feature that needs the packages, as the beginning of a sentence.
+        packages: for each module that is imported, the package that installs it.
+        extra: the extra of this library that installs all these packages.
 
     Raises:
         HockeystickError: a module cannot be imported.

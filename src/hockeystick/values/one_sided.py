@@ -1,4 +1,4 @@
-"""Results weaker than an interval: an upper bound, or an estimate. Two distinct types."""
+"""Two distinct types of results that are weaker than an interval: an upper bound, and an estimate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UpperBound(Shows):
         accountant: the method that produced the number.
         direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
             ``"restore"``).
-        order: the Renyi order ``alpha > 1`` that gave the number, if one did.
+        order: the Renyi order ``alpha > 1`` that gave the number, or ``None``.
         reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
         assumptions: what the program must do for the number to apply to it, one sentence per sampling method.
         warnings: what is unsafe about the number, such as a delta of 1/dataset_size or more; empty if nothing is.

@@ -1,7 +1,8 @@
-"""Display of bounds: rounded outward in format strings and in print, as a small table in notebooks.
+"""Display of bounds in format strings, in print, and as a small table in notebooks.
 
-``f"{bound:.2f}"`` is the number to quote, rounded up and never to the nearest: a bound rounded down is no bound. An
-estimate, which lies on no known side of the truth, is rounded to the nearest.
+``f"{bound:.2f}"`` is the number to quote, rounded up: if an upper bound is rounded down, it is no longer a bound. The
+ends of a printed interval are rounded outward. An estimate, which may lie on either side of the truth, is rounded to
+the nearest.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def rounded(value: float, spec: str, rounding: str) -> str:
 
     Args:
         value: any double.
-        spec: a format for floats; without precision and type it shows the same digits as Python.
+        spec: a format for floats; without a precision and a type, the digits are those that Python prints.
         rounding: :data:`UP`, :data:`DOWN` or :data:`NEAREST`.
 
     Raises:
@@ -54,7 +55,7 @@ def rounded(value: float, spec: str, rounding: str) -> str:
 
 
 def shortest(value: float) -> str:
-    """Return a number as it was given: with six digits if it has no more, else with all digits.
+    """Return a number with six significant digits if they are exact, else with all digits that Python prints.
 
     >>> shortest(3.0), shortest(1e-5), shortest(1 / 60_000)
     ('3', '1e-5', '1.6666666666666667e-5')
@@ -64,7 +65,7 @@ def shortest(value: float) -> str:
 
 
 def six_digits(value: float) -> str:
-    """Return a number rounded to the nearest six digits, for incidental values that are not bounds.
+    """Return a number rounded to six significant digits; use it only for values that are not bounds.
 
     >>> six_digits(1e-6), six_digits(5000.0), six_digits(1.0 / 3.0)
     ('1e-6', '5000', '0.333333')
@@ -73,7 +74,7 @@ def six_digits(value: float) -> str:
 
 
 def short_exponent(written: str) -> str:
-    """Return a decimal with its exponent as people write it.
+    """Return a decimal without leading zeros or a plus sign in its exponent.
 
     >>> short_exponent(repr(1e-5)), short_exponent(repr(1e16)), short_exponent("0.5")
     ('1e-5', '1e16', '0.5')
@@ -84,8 +85,8 @@ def short_exponent(written: str) -> str:
 class Shows(NoNumber):
     """Base class for the display of bounds and estimates: format strings, print, notebooks.
 
-    Subclasses name their numbers in ``_numbers``, the one to quote last, and have ``guarantee``, ``accountant``,
-    ``direction``, ``reason``, ``assumptions`` and ``warnings``.
+    A subclass lists the names of its numbers in ``_numbers``; the last of them is the number to quote. It has the
+    attributes ``guarantee``, ``accountant``, ``direction``, ``reason``, ``assumptions`` and ``warnings``.
     """
 
     __slots__ = ()
@@ -136,7 +137,7 @@ class Shows(NoNumber):
         return upper if lower == upper else f"{lower} to {upper}"
 
     def _repr_html_(self) -> str:
-        """Return the bound as notebooks show it: the number to quote first, then its details."""
+        """Return an HTML table for notebooks: the number to quote as the caption, then its details."""
         sign = "about" if self.guarantee == "estimate" else "at most"
         headline = f"{sign} {rounded(self.quoted, '.3g', NEAREST if self.guarantee == 'estimate' else UP)}"
         rows = [("interval", self._interval()), ("guarantee", f"{self.guarantee}, by {self.accountant}")]
@@ -149,7 +150,7 @@ class Shows(NoNumber):
 
 
 def and_more(rows: Sequence[Sequence[str]], count: int) -> list[Sequence[str]]:
-    """Return the first rows of ``count``, and after them a row that says how many are left out.
+    """Return the rows and, if they are fewer than ``count``, one more row that says how many are left out.
 
     >>> and_more([("1", "a"), ("2", "b")], 5)
     [('1', 'a'), ('2', 'b'), ('and 3 more', '')]
@@ -158,7 +159,7 @@ def and_more(rows: Sequence[Sequence[str]], count: int) -> list[Sequence[str]]:
 
 
 def html_table(caption: str, rows: Iterable[Sequence[str]], heads: Sequence[str] = ()) -> str:
-    """Return a table for a notebook, with all strings escaped; the first cell of each row is its header.
+    """Return an HTML table for a notebook, with all strings escaped; the first cell of each row is the row header.
 
     >>> html_table("<b>", [("a", "1 < 2")])
     '<table><caption>&lt;b&gt;</caption><tbody><tr><th scope="row">a</th><td>1 &lt; 2</td></tr></tbody></table>'

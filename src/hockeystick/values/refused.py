@@ -1,8 +1,8 @@
-"""Base class of results that are not numbers: arithmetic, order and rounding raise a one-line error with the remedy.
+"""Base class of results that are not numbers: arithmetic, order and rounding raise a one-line error with a remedy.
 
-``bound + 1`` and ``bound <= 3.0`` must name an end, since the result depends on which end is meant; and a bound that is
-rounded down or to the nearest is no longer a bound. Type checkers do not see these methods, so they refuse such code
-before it runs.
+The results of ``bound + 1`` and ``bound <= 3.0`` would depend on which end of the interval is meant, so a program must
+name the end. Rounding is refused because an upper bound that is rounded down is no longer a bound. The methods that
+raise are hidden from type checkers, which therefore report such code before it runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNARY = {
 
 
 class NoNumber:
-    """Base class that refuses the operations of numbers; subclasses name the replacement in :meth:`_instead`."""
+    """Base class that refuses the operations of numbers; :meth:`_instead` of a subclass says what to use instead."""
 
     __slots__ = ()
 
@@ -40,7 +40,11 @@ class NoNumber:
 
 
 def refusal(said: str) -> Any:
-    """Return a method that raises a TypeError with the text of :meth:`NoNumber._instead`, whatever its operands."""
+    """Return a method that accepts any operands and raises a TypeError with the text of :meth:`NoNumber._instead`.
+
+    Args:
+        said: name of the operation, which ends the message.
+    """
 
     def refused(self: NoNumber, *others: object) -> NoReturn:
         raise TypeError(f"{self._instead()}; received {said}")

@@ -6,11 +6,11 @@ from enum import IntEnum
 
 
 class Side(IntEnum):
-    """The side of the truth on which a bound lies, or to which a law is rounded or an error charged.
+    """The side of the truth on which a bound lies, to which a law is rounded, or to which an error is charged.
 
-    Spreading out likelihood ratios leads above the truth, and merging them leads below it; composition preserves both.
-    A side is neither a direction (the order of two neighbouring datasets) nor a tail of a law. Its value is the sign of
-    a correction towards that side.
+    Spreading out likelihood ratios moves a divergence above the truth, and merging them moves it below. Composition
+    preserves both. A side is neither a direction (the order of two neighbouring datasets) nor a tail of a law. Its
+    value, 1 or -1, is the sign of a correction towards that side.
     """
 
     BELOW = -1

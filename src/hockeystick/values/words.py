@@ -20,9 +20,10 @@ LOOKED_AT = 1000
 def choice(
     key: str, value: object, known: Sequence[str], cutoff: float = 0.6, elsewhere: Mapping[str, str] | None = None
 ) -> str:
-    """Return the error line for a value that is no known name; it suggests the name that was probably meant.
+    """Return the error message for a value that is no known name; it suggests the name that was probably meant.
 
-    If the value is a name in ``elsewhere``, the suggestion is its known equivalent there, or the :func:`nearest` one.
+    ``elsewhere`` maps other names to known ones. If the value is not one of these other names, the suggestion is the
+    :func:`nearest` known name.
     """
     meant = elsewhere.get(value.lower().replace("_", "-")) if elsewhere and isinstance(value, str) else None
     close = meant if meant in known else nearest(value, known, cutoff)
@@ -36,9 +37,9 @@ def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | N
     Args:
         value: the value received.
         known: the names.
-        cutoff: required similarity of the two, from 0 to 1.
+        cutoff: required similarity of the value to a name, from 0 to 1.
 
-    A known name contained in a longer value is not suggested: the value then means something else.
+    A known name that is contained in a much longer value is not suggested, since the value then means something else.
 
     >>> nearest("laplcae", ["laplace"]), nearest("RDP", ["gdp", "rdp"]), nearest("discrete-laplace", ["laplace"])
     ('laplace', 'rdp', None)
