@@ -108,7 +108,7 @@ def check_accumulated(optimizer: Any) -> None:
     """Refuse a step on the gradients of several backward passes.
 
     Raises:
-        UnsupportedError: there were several passes.
+        UnsupportedError: the gradients are from several backward passes.
     """
     if optimizer.accumulated_iterations != 1:
         raise UnsupportedError(f"this step accumulates {optimizer.accumulated_iterations} batches; {ON_EACH}")

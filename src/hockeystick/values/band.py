@@ -86,7 +86,7 @@ class PlanBand(Band):
 
     Attributes:
         accountants: the method that produced each answer.
-        directions: the direction that dominated, if known.
+        directions: the worse direction of each plan, which gave its answer, if known.
         guarantees: guarantee of each answer: ``"certified"``, or ``"upper bound"`` with a trivial lower end of 0.
         reasons: why each interval is wider than requested, or has no finite end; ``None`` otherwise.
         assumptions: what the programs must do for the numbers to apply to them, one sentence per sampling method.

@@ -1,7 +1,7 @@
 """The bibliography: the sources behind keys such as ``[ZDW22]`` in docstrings, claims and error messages.
 
-The entries are in ``bibliography.toml`` beside this file, which is read when a citation is first shown: importing the
-library reads no file.
+The entries are in ``bibliography.toml`` beside this file. The file is read when a citation is first shown, and not when
+the library is imported.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Source:
 
     @property
     def address(self) -> str | None:
-        """Return the web page of the source, if it has an identifier that leads to one."""
+        """Return the address of the source at arXiv or doi.org; ``None`` without such an identifier."""
         if self.arxiv is not None:
             return f"https://arxiv.org/abs/{self.arxiv}"
         return None if self.doi is None else f"https://doi.org/{self.doi}"

@@ -80,7 +80,7 @@ class Domain:
     also: float | None = None
 
     def of(self, meaning: str) -> Domain:
-        """Return a copy of the domain with a meaning for its numbers."""
+        """Return a copy of the domain whose numbers have the given meaning."""
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> float:
@@ -132,7 +132,7 @@ class ExactDomain:
         return f'a number from {self.least} to {self.most}, or one in quotation marks such as "1/3" or "0.25"'
 
     def of(self, meaning: str) -> ExactDomain:
-        """Return a copy of the domain with a meaning for its numbers."""
+        """Return a copy of the domain whose numbers have the given meaning."""
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> Fraction:
@@ -182,7 +182,7 @@ class ListDomain:
         return f"a list of {many} elements, each {self.item.accepted}"
 
     def of(self, meaning: str) -> ListDomain:
-        """Return a copy of the domain with a meaning for its lists."""
+        """Return a copy of the domain whose lists have the given meaning."""
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> tuple[Any, ...]:
@@ -447,7 +447,7 @@ def domains_of(kind: type) -> Mapping[str, AnyDomain]:
 
 @cache
 def _optional(kind: type) -> frozenset[str]:
-    """Return the fields of a dataclass that may be left out, and are then ``None``."""
+    """Return the names of the fields of a dataclass whose default is ``None``."""
     return frozenset(item.name for item in fields(kind) if item.default is None)
 
 

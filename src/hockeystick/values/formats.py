@@ -1,4 +1,4 @@
-"""Format number of plan files, ledgers and answers in JSON, which tells later versions how to read them."""
+"""The format number in plan files, ledgers and JSON answers; it tells later versions how to read them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ number has the first format. Every later version reads all earlier formats."""
 
 
 def check_format(keys: Mapping[str, Any]) -> None:
-    """Refuse a file in a format that this version does not read, whatever else it contains.
+    """Raise an error if the format of a file is not the format that this version reads.
 
     Args:
         keys: keys of the file.

@@ -18,8 +18,8 @@ class UpperBound(Shows):
     Attributes:
         upper: ``truth <= upper``; ``inf`` only if ``reason`` says why.
         accountant: the method that produced the number.
-        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
-            ``"restore"``).
+        direction: the worse direction, which gave the number (``"add"``, ``"remove"``, ``"replace-one"``,
+            ``"zero-out"``, ``"restore"``).
         order: the Renyi order ``alpha > 1`` that gave the number, or ``None``.
         reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
         assumptions: what the program must do for the number to apply to it, one sentence per sampling method.
@@ -58,8 +58,8 @@ class Estimate(Shows):
     Attributes:
         value: the estimate.
         accountant: the method that produced the number.
-        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
-            ``"restore"``), if one did.
+        direction: the worse direction, which gave the number (``"add"``, ``"remove"``, ``"replace-one"``,
+            ``"zero-out"``, ``"restore"``), if one did.
         reason: known defect of the estimate in this case; ``None`` otherwise.
         assumptions: what the program must do for the number to apply to it, one sentence per sampling method.
         warnings: what is unsafe about the number, such as a delta of 1/dataset_size or more; empty if nothing is.

@@ -27,8 +27,8 @@ class Bound(Shows):
         guarantee: ``"certified"`` (proved given the stated accuracy of the elementary functions) or ``"proved"``
             (ball arithmetic throughout), or ``"if batches are Poisson"`` if the loader was not inspected.
         accountant: the method that produced the numbers.
-        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
-            ``"restore"``).
+        direction: the worse direction, which gave the numbers (``"add"``, ``"remove"``, ``"replace-one"``,
+            ``"zero-out"``, ``"restore"``).
         reason: why an end is infinite, or why the interval is wider than requested; ``None`` otherwise.
         assumptions: what the program must do for the number to apply to it, one sentence per sampling method.
         warnings: what is unsafe about the number, such as a delta of 1/dataset_size or more; empty if nothing is.
