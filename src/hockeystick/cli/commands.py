@@ -194,7 +194,7 @@ def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bo
 )
 @options.json_option
 def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -> None:
-    """Show what a plan's privacy means: mu, advantage, error rates, reconstruction, groups, points of the curve.
+    """Show the privacy of a plan in other terms: mu, attackers' success, groups, points of its curve.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Each option may be
     repeated.

@@ -113,9 +113,10 @@ def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, re
 def verify(file: str, independent: bool) -> None:
     """Recompute every number that FILE states.
 
-    FILE is a report (HTML, Markdown or JSON), any other answer printed with --json, or - for standard input. Status 0:
-    every number is sound; statements that could not be verified are listed. Status 3: some numbers are not sound; each
-    is listed on a line of its own. Status 4, with --independent only: the checker does not cover the plan.
+    FILE is a report (HTML, Markdown or JSON) or any other answer printed with --json; the name - stands for standard
+    input. Status 0: every number is sound; statements that could not be verified are listed. Status 3: some numbers are
+    not sound; each is listed on a line of its own. Status 4, with --independent only: the checker does not cover the
+    plan.
 
     Example: hockeystick verify report.html
     """
