@@ -225,7 +225,7 @@ BOXES = {
 }
 
 
-@pytest.mark.parametrize("accountant", ["rdp", "zcdp", "tcdp"])
+@pytest.mark.parametrize("accountant", ["rdp", "zcdp"])
 def test_mass_at_infinity_is_taken_off_the_target(accountant: str) -> None:
     """Hardly more than that mass is asked: the finite losses have next to nothing left."""
     plan = hs.Plan.from_dict(BOXES)

@@ -403,14 +403,6 @@ class DominatingPair(RenyiCurve):
         """The rho of the pair with P and Q exchanged; infinite if none is known."""
         return math.inf if self.mirror is None else self.mirror.rho
 
-    @property
-    def sampled_from(self) -> tuple[float, float] | None:
-        """``(rate, rho)`` of a Poisson-sampled pair: the sampling rate, and the rho of the round without sampling.
-
-        ``None`` if the pair is not Poisson-sampled.
-        """
-        return None
-
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """Upper bound on the log-moment K(t) after Poisson sampling; called only for pairs with a smooth part."""
         raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")

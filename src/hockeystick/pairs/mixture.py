@@ -342,14 +342,6 @@ class MixturePair(DominatingPair):
         """The rho of a Gaussian pair with the largest shift, a bound that holds in both directions."""
         return self._largest_rho
 
-    @property
-    def sampled_from(self) -> tuple[float, float] | None:
-        """``(rate, rho)``: the probability of a shift, and a rho of the round given that it has a shift.
-
-        ``None`` if every term has a shift, or if mass is missing.
-        """
-        return (self._shifted, self._largest_rho) if self.rest and not self.missing else None
-
     def log_moment(self, t: float) -> float:
         """Upper bound on the log-moment K(t): the smaller of a trapezoid-rule bound and a rough bound."""
         rough = self._rough(t, self.mirrored)

@@ -89,8 +89,6 @@ STYLES = {
     "advanced": Style(GREY, DASHED, "x"),
     "optimal": Style(GREY, DOTTED, "1"),
     "zcdp": Style(RED, DOTTED, ">"),
-    "tcdp": Style(RED, DASHDOT, "*"),
-    "cdp": Style(RED, LONG, "<"),
 }
 """Style of the line of each accountant."""
 

@@ -267,11 +267,6 @@ class PoissonRemovePair(_PoissonPair):
         """The smaller of the base's rho and the rho from the range of a bounded loss."""
         return min(self.base.rho, super(PoissonRemovePair, self).rho)
 
-    @property
-    def sampled_from(self) -> tuple[float, float]:
-        """The sampling rate, and the base's rho."""
-        return self.rate, self.base.rho
-
 
 @dataclass(frozen=True, slots=True)
 class PoissonAddPair(_PoissonPair):
@@ -320,11 +315,6 @@ class PoissonAddPair(_PoissonPair):
         lacking = np.isneginf(self.base.atoms.loss).any()
         of_range = super(PoissonAddPair, self).rho
         return of_range if lacking else min(self.base.mirrored_rho, of_range)
-
-    @property
-    def sampled_from(self) -> tuple[float, float]:
-        """The sampling rate, and the rho of the base with P and Q exchanged."""
-        return self.rate, self.base.mirrored_rho
 
 
 def _psi_range(base: DominatingPair, rate: float) -> tuple[float, float]:

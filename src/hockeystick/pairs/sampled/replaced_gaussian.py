@@ -137,11 +137,6 @@ class PoissonSubstitutionPair(DominatingPair):
         """A rho: that of the two farthest components, 2 mu apart, as ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
         return concentrated.gaussian(2 * self.mu)
 
-    @property
-    def sampled_from(self) -> tuple[float, float]:
-        """The sampling rate, and the rho of replacing a record without sampling."""
-        return self.rate, self.rho
-
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): the smaller of a bound by the trapezoid rule and a rough one."""
         rough = moment.mixture_replace(self.mu, self.rate, t)
