@@ -13,7 +13,6 @@ import pytest
 
 import hockeystick as hs
 from command import refused, run
-from hockeystick.questions.ledger.first_format import read_first
 from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.verify import verified
 
@@ -37,19 +36,15 @@ def test_a_plan_that_is_saved_says_its_format(tmp_path: Path) -> None:
         assert (tmp_path / f"plan.{ending}").read_text() == (FIRST / f"plan.{ending}").read_text()
 
 
-@pytest.mark.parametrize("name", ["report.html", "report.md", "report.json", "epsilon.json", "budget.json"])
+@pytest.mark.parametrize("name", ["report.html", "report.md", "report.json", "epsilon.json"])
 def test_reports_and_answers_are_verified(name: str) -> None:
     """Each number; of a page also each line, unless another version finds other words for it."""
     found = verified((FIRST / name).read_text(encoding="utf-8"))
-    assert found.numbers > (5 if name in ("epsilon.json", "budget.json") else 400)
+    assert found.numbers > (5 if name == "epsilon.json" else 400)
     words = ("line", "version") if found.version != hs.__version__ else ()
     assert [told for told in found.differences if not told.startswith(words)] == []
 
 
-def test_ledgers_are_taken_over(tmp_path: Path) -> None:
-    found = read_first(FIRST / "ledger.toml")
-    assert [item.count for item in found.releases] == [3]
-    assert run("budget", "init", tmp_path / "ledger.db", "--from", FIRST / "ledger.toml").exit_code == 0
 
 
 def _newer(name: str, change: Callable[[str], str], folder: Path) -> Path:
@@ -61,10 +56,8 @@ def _newer(name: str, change: Callable[[str], str], folder: Path) -> Path:
 def test_newer_formats_are_refused_in_one_line(tmp_path: Path) -> None:
     """Before their keys are looked at, which may be new ones."""
     plan = _newer("plan.toml", lambda text: "colour = 3\n" + text.replace("format = 1", "format = 2"), tmp_path)
-    ledger = _newer("ledger.toml", lambda text: "colour = 3\n" + text.replace("format = 1", "format = 2"), tmp_path)
     report = _newer("report.json", lambda text: json.dumps(sealed({**json.loads(text), "format": 2})), tmp_path)
     assert refused("epsilon", plan).endswith(f"plan.toml: {NEWER}")
-    assert refused("budget", "init", tmp_path / "a.db", "--from", ledger).endswith(f"ledger.toml: {NEWER}")
     assert refused("verify", report).endswith(f"report.json: {NEWER}")
 
 

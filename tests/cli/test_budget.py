@@ -15,7 +15,6 @@ from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.values.domains import ListDomain, Switch, domains_of
 
 TENTH = ["--mechanism", "laplace", "--scale", "10"]  # one release of epsilon 0.1
-FIRST = Path(__file__).parents[1] / "data" / "format-1"
 
 
 @pytest.fixture
@@ -121,33 +120,6 @@ def test_a_training_team_counts_in_the_moments_of_its_rounds(tmp_path: Path) -> 
     assert "give either a PLAN or flags" in refused("budget", "spend", path, plan, "--scale", "3")
 
 
-def test_a_ledger_of_the_first_format_is_taken_over(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    said = run("budget", "init", path, "--from", FIRST / "ledger.toml")
-    assert said.exit_code == 0
-    assert "visits: 3 x laplace, scale 10" in " ".join(said.stdout.split())
-    assert hs.Ledger(path).price(hs.Round(hs.Laplace(1.0))).more == 2  # of 3, with 0.3 spent
-    assert hs.Ledger(path).verify().sound
-    assert "leave out the other budget flags" in refused(
-        "budget", "init", tmp_path / "b.db", "--from", FIRST / "ledger.toml", "--epsilon", "9"
-    )
-    text = (FIRST / "ledger.toml").read_text()
-    for old, new, message in (
-        ("count = 3", "count = 3000", "does not fit"),
-        ("scale = 10.0", "scale = -1.0", "scale must be"),
-        ("[budget]", "[bdget]", "unknown key 'bdget'"),
-        ('filter = "approximate-dp"', 'filter = ["zcdp"]', "filter must be one of"),
-        ("epsilon = 3.0", "epsilon = 3.0\nrho = 1.0", "filter 'approximate-dp' takes epsilon with delta"),
-    ):
-        (tmp_path / "changed.toml").write_text(text.replace(old, new))
-        found = run("budget", "init", tmp_path / "b.db", "--from", tmp_path / "changed.toml")
-        assert found.exit_code in (2, 3)
-        assert found.stderr.startswith("error: ")
-        assert message in found.stderr
-        assert found.stderr.count("\n") == 1
-        assert not (tmp_path / "b.db").exists()
-
-
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -193,11 +165,6 @@ def test_names_stay_text_on_the_terminal(path: Path) -> None:
     said = run("budget", "show", path)
     assert "\x1b" not in said.stdout
     assert said.stdout.endswith("[31mred <b>: 1 x laplace, scale 10\n")
-
-
-def test_a_ledger_of_the_first_format_is_no_plan_and_says_so() -> None:
-    """The certified composition of its releases would be too small: they were chosen on the way."""
-    assert "`hockeystick budget init --from`" in refused("epsilon", FIRST / "ledger.toml", "--delta", "1e-5")
 
 
 def test_there_is_a_flag_for_every_number_of_a_mechanism() -> None:

@@ -92,10 +92,9 @@ def budget() -> None:
 @text_option(
     "--region", "regions", multiple=True, help="Name of a part of the dataset; no unit may be in two parts; repeatable."
 )
-@file_option("--from", "first", help="TOML ledger to import with its releases.")
 @who_option
 @json_option
-def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
+def init(ledger: str, as_json: bool, **given: Any) -> None:
     """Create a ledger with a budget.
 
     The guarantee also holds if each release is chosen after the earlier ones were seen. The filter cannot be changed
@@ -103,46 +102,28 @@ def init(ledger: str, first: str | None, as_json: bool, **given: Any) -> None:
 
     Example: hockeystick budget init ledger.db --rho 2.63 --delta 1e-10
     """
-    from hockeystick.questions.ledger.first_format import read_first
     from hockeystick.questions.ledger.ledger import Ledger
 
     texts: dict[str, Any] = {key: given.pop(key) for key in ("dataset", "unit", "regions", "who")}
     kind, adjacency, reference = given.pop("kind"), given.pop("adjacency"), given.pop("reference")
     limits = {key: value for key, value in given.items() if value is not None}
-    if first is not None:
-        if limits or kind or adjacency or reference:
-            raise InvalidInputError(
-                "--from imports the budget from the file: leave out the other budget flags", "first"
-            )
-        found = read_first(first)
-        made = Ledger.begin(
-            ledger,
-            found.budget.filter,
-            found.budget.keys,
-            adjacency=found.budget.adjacency,
-            spent=found.releases,
-            **texts,
-        )
-    else:
-        with flag_names():
-            if reference is not None:
-                from hockeystick.plan.file import rounds_to_dicts
-                from hockeystick.values.adjacency import Adjacency
+    with flag_names():
+        if reference is not None:
+            from hockeystick.plan.file import rounds_to_dicts
+            from hockeystick.values.adjacency import Adjacency
 
-                rounds = rounds_to_dicts(_of_plan(reference, Adjacency.parse(adjacency or "add-or-remove")))
-                if len(rounds) > 1:
-                    raise InvalidInputError(
-                        f"{place(reference)}: a reference must be one round; received {len(rounds)}"
-                    )
-                limits["reference"] = rounds[0]
-            if not limits:
-                raise InvalidInputError("the budget is missing: give --epsilon (with --delta), --rho or --mu", "budget")
-            chosen = kind or _default(limits)
-            if limits.get("delta") == 0 and chosen == "pure":
-                del limits["delta"]  # a delta of 0 means no delta; other filters refuse it with their own messages
-            if chosen == "approximate-dp" and "delta" in limits:
-                limits.setdefault("slack", 0.5 * limits["delta"])  # stored, in case the default changes later
-            made = Ledger.begin(ledger, chosen, limits, adjacency=adjacency or "add-or-remove", **texts)
+            rounds = rounds_to_dicts(_of_plan(reference, Adjacency.parse(adjacency or "add-or-remove")))
+            if len(rounds) > 1:
+                raise InvalidInputError(f"{place(reference)}: a reference must be one round; received {len(rounds)}")
+            limits["reference"] = rounds[0]
+        if not limits:
+            raise InvalidInputError("the budget is missing: give --epsilon (with --delta), --rho or --mu", "budget")
+        chosen = kind or _default(limits)
+        if limits.get("delta") == 0 and chosen == "pure":
+            del limits["delta"]  # a delta of 0 means no delta; other filters refuse it with their own messages
+        if chosen == "approximate-dp" and "delta" in limits:
+            limits.setdefault("slack", 0.5 * limits["delta"])  # stored, in case the default changes later
+        made = Ledger.begin(ledger, chosen, limits, adjacency=adjacency or "add-or-remove", **texts)
     _show(made, as_json)
 
 

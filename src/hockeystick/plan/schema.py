@@ -341,8 +341,6 @@ def unknown_on_top(key: object) -> str:
     parts: tuple[type[Mechanism | Sampling], ...] = (*MECHANISMS, *SAMPLINGS)
     if key in _IN_ROUNDS or any(key in domains_of(kind) for kind in parts):
         return f"key {key!r} belongs in a [[round]] table, not at the top level of the plan"
-    if key == "budget":
-        return "key 'budget' belongs to a ledger, not to a plan; import it with `hockeystick budget init --from`"
     return unknown(key, PLAN_KEYS)
 
 

@@ -10,19 +10,14 @@ from hockeystick.plan.plan import Plan, Round
 from hockeystick.questions.filters import ApproximateDpFilter
 from hockeystick.questions.ledger.budget import Budget, Whole
 from hockeystick.questions.ledger.entries import RUN, VOID
-from hockeystick.questions.ledger.first_format import first_of
 from hockeystick.questions.ledger.ledger import RESERVED, Price, Receipt, Standing
 from hockeystick.questions.ledger.state import WHOLE, State, within
 from hockeystick.questions.ledger.verification import Verification
 from hockeystick.report.answer import Answer, assumption_lines, caveats_json, settings_said, warning_lines
-from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.wording import settings_of
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import MAX_COUNT, cut, one_line
-from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
-
-KIND = "budget"  # kind of the answers about a ledger of the first format
 
 LEDGER = ("ledger", "log")  # kinds of answers about a ledger, which `budget verify` verifies
 
@@ -226,54 +221,6 @@ def round_said(item: Round) -> str:
         parts.append(f"sampling {keys['sampling']}")
     said = f"{item.count} x {cut(', '.join(filter(None, parts)), MAX_PARAMETER_TEXT)}"
     return f"{called}: {said}" if called else said
-
-
-SAFE = {"spent": 1, "remaining": -1, "more_of_the_last": -1}
-"""Sides of the numbers of an answer about a ledger of the first format on which it claims less."""
-
-
-def budget_again(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Recompute an answer about a ledger of the first format, which was a file.
-
-    Filters of that format charged more. A stated number that claims less than this version finds is kept.
-
-    Raises:
-        InvalidInputError: the answer holds no such ledger.
-        BudgetError: its releases do not fit its budget.
-    """
-    asked = stated.get("asked")
-    keys = asked.get("ledger") if isinstance(asked, dict) else None
-    if not isinstance(asked, dict) or not isinstance(keys, dict) or len(asked) != 1:
-        raise InvalidInputError("the answer does not identify its ledger (key 'ledger' of 'asked')", "asked")
-    budget, releases = first_of(keys)
-    found = budget.made
-    for item in releases:
-        found.spend(item)
-    deltas = {}
-    if isinstance(found, ApproximateDpFilter):
-        deltas = {"spent_delta": found.spent_delta, "of_delta": found.budget_delta}
-    plan = Plan(releases, budget.adjacency) if releases else None
-    content: dict[str, Any] = {
-        "currency": found.currency,
-        "spent": found.spent,
-        "of": found.budget,
-        "remaining": found.remaining,
-        **deltas,
-        "more_of_the_last": None if plan is None else found.more_of(releases[-1]),
-        "epsilon": {"upper": budget.epsilon},
-        "delta": budget.delta,
-        "adjacency": budget.adjacency.value,
-        "guarantee": "privacy filter",
-        **_caveats(plan, budget.delta),
-        "answer": KIND,
-        "asked": {"ledger": keys},
-        "version": __version__,
-    }
-    for key, sign in SAFE.items():
-        value = stated.get(key)
-        if type(value) in (int, float) and content[key] is not None and sign * (value - content[key]) >= 0:
-            content[key] = value
-    return sealed(content)
 
 
 def _plan(standing: Standing) -> Plan | None:

@@ -33,7 +33,7 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import decimal
 
 FORMAT = 2
-"""Format of the log; the first one was a TOML file."""
+"""Format of the log."""
 
 DIGITS = 12
 """Decimal digits of a limit."""

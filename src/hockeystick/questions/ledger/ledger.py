@@ -147,7 +147,6 @@ class Ledger:
         dataset: str = "",
         unit: str = "record",
         regions: Sequence[str] = (),
-        spent: Sequence[Round] = (),
         who: str | None = None,
     ) -> Ledger:
         """Begin a ledger, which must not exist.
@@ -161,13 +160,10 @@ class Ledger:
             dataset: name of the dataset, for readers.
             unit: unit in which neighbouring datasets differ, for readers.
             regions: names of disjoint parts of the dataset; no unit has data in two of them.
-            spent: earlier releases that count against the budget.
             who: person who begins it; by default the user of the system.
 
         Raises:
-            BudgetError: the earlier releases do not fit.
             InvalidInputError: a value is outside its domain, or the ledger exists or cannot be written.
-            UnsupportedError: an earlier release has no cost in this kind of budget.
         """
         relation = Adjacency.parse(adjacency)
         made = Budget(kind, budget, relation)
@@ -194,17 +190,10 @@ class Ledger:
             "regions": list(regions),
         }
 
-        before = _rounds(spent) if spent else []
-        trial = State(made, tuple(regions))
-        if before and not trial.affords(WHOLE, WHOLE, trial.prices(before, WHOLE, WHOLE)):
-            raise BudgetError(refusal(trial, before, WHOLE, WHOLE))  # before a file is made
-
         def work(transaction: Transaction) -> None:
             state = State(made, tuple(regions))
             transaction.keep(WHOLE, state.account(WHOLE), state.spent(WHOLE), new=True)
             _append(transaction, BEGIN, "", keys, who, state)
-            if before:
-                _spend(transaction, state, _asked(uuid.uuid4().hex, WHOLE, WHOLE, before), before, None, who)
 
         store_of(place, new=True).create(work)
         return cls(place)

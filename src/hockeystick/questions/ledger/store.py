@@ -338,8 +338,5 @@ def store_of(name: str | Path, *, new: bool = False) -> Store:
     if str(name) in ("", ":memory:") or "\0" in str(name):
         raise InvalidInputError(f"a ledger must be a file, such as ledger.db; received {shown(str(name))}")
     if Path(name).suffix.lower() in (".toml", ".json"):
-        raise InvalidInputError(
-            f"{place(name)}: a ledger must be a database, such as ledger.db; import the TOML file of an earlier "
-            "version with `hockeystick budget init ledger.db --from FILE`"
-        )
+        raise InvalidInputError(f"{place(name)}: a ledger must be a database, such as ledger.db")
     return SQLite(name, new=new)

@@ -11,8 +11,7 @@ from typing import Any
 from hockeystick.plan.file import plan_from_dict
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.schema import within
-from hockeystick.report.budget import KIND as BUDGET
-from hockeystick.report.budget import LEDGER, budget_again
+from hockeystick.report.budget import LEDGER
 from hockeystick.report.document.record import KIND as REPORT
 from hockeystick.report.document.record import report_record
 from hockeystick.report.kinds import asked
@@ -30,8 +29,6 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
     """
     check_format(stated)
     kind = stated.get("answer")
-    if kind == BUDGET:
-        return budget_again(stated)
     if kind in LEDGER:
         raise InvalidInputError(
             "this is the page of a ledger; verify the ledger itself, with `hockeystick budget verify LEDGER`",
