@@ -320,9 +320,9 @@ def test_evolving_refuses_domains_that_lose_more_than_the_theorem_allows(monkeyp
     monkeypatch.setattr("hockeystick.accountants.prv.rounded", lossy)
     composition = compositions(hs.Plan([hs.Round(hs.Gaussian(2.0), count=2)]).directions)[0][1]
     assert composition.count == 1  # Gaussian rounds are one, by folding
-    EvolvingAccountant(delta_error=1e-3, stages=1).evolve(composition, math.log(1e-3))
+    EvolvingAccountant(delta_error=1e-3).evolve(composition, math.log(1e-3))
     with pytest.raises(hs.NotApplicableError, match="would lose"):
-        EvolvingAccountant(stages=1).evolve(composition, math.log(5e-4))
+        EvolvingAccountant().evolve(composition, math.log(5e-4))
 
 
 def test_prv_refuses_domains_that_lose_more_than_the_theorem_allows(monkeypatch: pytest.MonkeyPatch) -> None:

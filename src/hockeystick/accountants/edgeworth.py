@@ -8,12 +8,11 @@ where each tail of the summed loss, under P and under Q, comes from its Edgewort
 standard deviation and standardised cumulants ``l_j`` under the law, ``z = (epsilon - mean)/deviation``, and Hermite
 polynomials ``He_j``,
 
-    P(L > epsilon) = Phi(-z) + phi(z) (E_1 + E_2 + E_3),        E_1 = l_3 He_2/6,
-    E_2 = l_4 He_3/24 + l_3^2 He_5/72,      E_3 = l_5 He_4/120 + l_3 l_4 He_6/144 + l_3^3 He_8/1296
+    P(L > epsilon) = Phi(-z) + phi(z) (l_3 He_2/6 + l_4 He_3/24 + l_3^2 He_5/72)
 
 (Hall 1992 [Hal92], Section 2.3). Cumulants of one round are computed by quadrature; they add up, also for unequal
-rounds. The option ``order`` is the number of corrections, 0 (the normal law) to 3. Epsilon is the smallest one at which
-the estimate falls to delta. The failure probability of black boxes counts in full.
+rounds. Epsilon is the smallest one at which the estimate falls to delta. The failure probability of black boxes counts
+in full.
 
 Cost: some moments for each kind of round, whatever their number. Known failure: an estimate only, with no side. The
 corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta. Far in
@@ -25,8 +24,6 @@ has none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
@@ -37,13 +34,12 @@ from hockeystick.directions.finite import EFFORT
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition
-from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
-LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the eighth power of MAX_DEVIATIONS it is still a double
+LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the fifth power of MAX_DEVIATIONS it is still a double
 POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
 ROOT_GAP = 1e-13  # relative accuracy of that epsilon between two points of the grid
 ABOVE_ONE = 1e-9  # largest excess over 1 that rounding may cause in an estimate of a delta near 1
@@ -57,15 +53,8 @@ LATTICE = "the losses lie on a lattice and their sum jumps, which the expansion 
 """Note on an estimate if a round has losses on a lattice."""
 
 
-@dataclass(frozen=True)
 class EdgeworthAccountant(PublishedAccountant):
-    """The Edgeworth expansion of the summed loss under P and under Q.
-
-    Args:
-        order: number of corrections to the normal law.
-    """
-
-    order: Annotated[int, domains.whole_numbers(0, 3).of("number of corrections to the normal distribution")] = 2
+    """The Edgeworth expansion of the summed loss under P and under Q."""
 
     name = "edgeworth"
     summary = "estimate: the central limit theorem with corrections from cumulants"
@@ -97,17 +86,16 @@ class EdgeworthAccountant(PublishedAccountant):
 
     def _sums(self, directions: Directions) -> list[tuple[Direction, _Sum]]:
         found = compositions(directions, effort=EFFORT)
-        return [(direction, _Sum(composition, self.order)) for direction, composition in found]
+        return [(direction, _Sum(composition)) for direction, composition in found]
 
 
 class _Sum:
     """Summed loss of one direction."""
 
-    def __init__(self, composition: Composition, order: int) -> None:
-        self._order = order
+    def __init__(self, composition: Composition) -> None:
         self._lost = composition.infinite_mass
         self._lattice = any(pair.smooth is None for pair, _ in composition.rounds)
-        self._laws = np.zeros((2, 5))
+        self._laws = np.zeros((2, 4))
         for pair, count in composition.rounds:
             loss, log_p = PrivacyCurve(pair).nodes
             self._laws += count * np.array([cumulants(loss, np.exp(log_p)), cumulants(loss, np.exp(log_p - loss))])
@@ -120,7 +108,7 @@ class _Sum:
         if self._constant:
             return np.zeros_like(epsilon)
         with np.errstate(over="ignore", divide="ignore"):
-            p, q = (tail(law, epsilon, self._order) for law in self._laws)
+            p, q = (tail(law, epsilon) for law in self._laws)
             lifted: Array = np.sign(q) * np.exp(epsilon + np.log(np.abs(q)))  # e^epsilon alone may leave the range
         return p - lifted
 
@@ -156,15 +144,15 @@ class _Sum:
 
 
 def cumulants(loss: Array, weight: Array) -> Array:
-    """Return the first five cumulants of a law with weights normalised to 1: of the loss given that it is finite."""
+    """Return the first four cumulants of a law with weights normalised to 1: of the loss given that it is finite."""
     weight = weight / weight.sum()
     mean = float((weight * loss).sum())
-    m2, m3, m4, m5 = (float((weight * (loss - mean) ** power).sum()) for power in (2, 3, 4, 5))
-    return np.array([mean, m2, m3, m4 - 3 * m2**2, m5 - 10 * m3 * m2])
+    m2, m3, m4 = (float((weight * (loss - mean) ** power).sum()) for power in (2, 3, 4))
+    return np.array([mean, m2, m3, m4 - 3 * m2**2])
 
 
-def tail(law: Array, x: Array, order: int) -> Array:
-    """Return ``P(sum > x)`` by the expansion, from the first five cumulants of the sum.
+def tail(law: Array, x: Array) -> Array:
+    """Return ``P(sum > x)`` by the expansion, from the first four cumulants of the sum.
 
     Raises:
         NotApplicableError: the standardised cumulants are beyond the range of a double.
@@ -172,18 +160,11 @@ def tail(law: Array, x: Array, order: int) -> Array:
     from numpy.polynomial.hermite_e import hermeval
     from scipy.special import ndtr
 
-    mean, variance, *higher = law.tolist()
+    mean, variance, third, fourth = law.tolist()
     deviation = math.sqrt(variance)
-    l3, l4, l5 = (_standardised(k, deviation, j) for j, k in enumerate(higher, start=3))
+    l3, l4 = _standardised(third, deviation, 3), _standardised(fourth, deviation, 4)
     z = (x - mean) / deviation
-    terms = (
-        {2: l3 / 6},
-        {3: l4 / 24, 5: l3 * l3 / 72},
-        {4: l5 / 120, 6: l3 * l4 / 144, 8: l3 * l3 * l3 / 1296},
-    )
-    coefficients = np.zeros(9)
-    for degree, coefficient in (item for term in terms[:order] for item in term.items()):
-        coefficients[degree] += coefficient
+    coefficients = np.array([0.0, 0.0, l3 / 6, l4 / 24, 0.0, l3 * l3 / 72])
     if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
         raise NotApplicableError(CUMULANTS_OVERFLOW)
     z = np.clip(z, -MAX_DEVIATIONS, MAX_DEVIATIONS)  # beyond it the density is 0

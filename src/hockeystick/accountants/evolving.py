@@ -2,23 +2,22 @@
 
 Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" [GKKM22]: the
 losses of the rounds, rounded with their means kept (``accountants/shared/rounded.py``), are composed in groups; each
-group's sum is rounded again, to a wider lattice, with its mean kept; and so on, over two stages
-(TwoStageSelfComposePRV, TwoStageComposePRV), or over as many stages as the number of rounds can be halved
-(RecursiveSelfComposePRV, RecursiveComposePRV).
+group's sum is rounded again, to a wider lattice, with its mean kept (TwoStageSelfComposePRV, TwoStageComposePRV). The
+paper also has more stages than these two, which are not implemented.
 
 With N_i roundings at stage i, to gap h_i, of sums that leave their domain with probability p_i, the union bound over
-the stages and Hoeffding's inequality within each give
+both stages and Hoeffding's inequality within each give
 
     |S - S~| <= sum_i h_i sqrt((N_i / 2) log(2 / eta_i))    but with probability    sum_i (eta_i + N_i p_i),
 
 and epsilon is bracketed as by ``prv``: ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) +
-eps_error``. Here eps_error and a sixth of delta_error are shared equally by the stages; the rest of delta_error is for
+eps_error``. Here eps_error and a sixth of delta_error are shared equally by both stages; the rest of delta_error is for
 the domains. Mass that wraps around a group's circle is counted twice, since it is missing at one place and added at
 another. The error of
 each group's Fourier transform is added to its masses for the upper end and subtracted from them for the lower end.
 
-Cost: two stages need about ``k^(1/4)`` points each per 1 / eps_error, s stages about ``k^(1 / 2s)`` each; a group is
-one power of a Fourier transform, whatever its size. Known failure: groups are not tilted, so that the rounding of the
+Cost: either stage needs about ``k^(1/4)`` points per 1 / eps_error; a group is one power of a Fourier transform,
+whatever its size. Known failure: groups are not tilted, so that the rounding of the
 Fourier transform is relative to 1, and a delta below about 1e-10 is refused; and a single round whose loss may reach as
 far as the whole sum needs a fine lattice as wide as the coarse one.
 """
@@ -28,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,12 +38,8 @@ from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.lattice import Tail, Window, convolved
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
-
-STAGES = domains.whole_numbers(1, 40).of("number of successive lattices; 40 means one per halving")
-"""Domain of the number of stages; no count of rounds can be halved more than 40 times."""
 
 Group = tuple[tuple[int, int], ...]
 """Pairs (index of a law, its count in the group)."""
@@ -57,12 +52,11 @@ LOST = math.log(16.0)  # log of the ratio of a stage's share of delta_error to t
 
 @dataclass
 class Evolution:
-    """Laws after the stages so far, with their accumulated errors.
+    """Laws after one stage or both, with their accumulated errors.
 
     Attributes:
-        laws: (law, count) of the sums so far.
+        laws: (law, count) of the rounds, or of the sums of groups.
         sizes: numbers of points of the lattices so far.
-        grouped: points of the windows of all groups so far, times kinds of sums in each.
         bias: bound on the distance between the true and the rounded sum that is due to errors of the means.
         lost: bound on the probability of leaving any domain.
         error: bound on the mass misplaced by Fourier transforms.
@@ -70,7 +64,6 @@ class Evolution:
 
     laws: list[tuple[Rounded, int]]
     sizes: list[int]
-    grouped: int = 0
     bias: float = 0.0
     lost: float = 0.0
     error: float = 0.0
@@ -82,68 +75,68 @@ class Evolution:
 
 @dataclass(frozen=True)
 class EvolvingAccountant(CouplingAccountant):
-    """Mean-preserving rounding to ever wider lattices, in two or more stages.
-
-    Args:
-        stages: number of successive lattices; 40 is the recursive form, with groups of two throughout.
-    """
-
-    stages: Annotated[int, STAGES] = 2
+    """Mean-preserving rounding in two stages: single rounds to a fine lattice, sums of groups to a wider one."""
 
     name = "evolving"
-    summary = "certified: mean-preserving rounding to successively wider lattices, +- eps_error"
+    summary = "certified: mean-preserving rounding to two lattices, the second one wider, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the laws after all stages; refuse a delta below the rounding error of their transforms."""
+        """Return the laws after both stages; refuse a delta below the rounding error of their transforms."""
         found = self.evolve(composition, log_error)
         if found.error > 0.5 * delta:
             raise NotApplicableError(
                 f"the rounding of the Fourier transforms, up to {found.error:.1e}, is too large for a delta of "
-                f"{delta:.1e}; use a larger delta or set stages to 1"
+                f"{delta:.1e}; use a larger delta or accountant 'prv'"
             )
         distance = float(self.eps_error + found.bias) * (1 + 1e-14)
         return Rounding(found.on(Side.ABOVE), found.on(Side.BELOW), distance)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
-        """Return the laws after all stages, before the last composition.
+        """Return the laws after both stages, before the last composition; few rounds need only the first stage.
 
         Raises:
             NotApplicableError: a lattice has too many points.
         """
-        plan = _plan([count for _, count in composition.rounds], self.stages)
-        stages = 1 + len(plan)
-        numbers = [composition.count, *(sum(times for _, times in groups) for groups in plan)]
+        groups = _groups([count for _, count in composition.rounds])
+        stages = 2 if groups else 1
         log_eta = log_error - HOEFFDING - math.log(stages)
-        gaps = [self.eps_error / stages / deviation(number, log_eta) for number in numbers]
-        log_lost = [log_error - LOST - math.log(stages * number) for number in numbers]
-        rounds = self.rounds_of(composition, gaps[0], log_lost[0] - 8.0)
+
+        def gap(number: int) -> float:
+            return self.eps_error / stages / deviation(number, log_eta)
+
+        def log_lost(number: int) -> float:
+            return log_error - LOST - math.log(stages * number)
+
+        rounds = self.rounds_of(composition, gap(composition.count), log_lost(composition.count) - 8.0)
         evolution = Evolution(
             rounds,
             [len(law.above.mass) for law, _ in rounds],
             bias=sum(count * law.bias for law, count in rounds),
             lost=sum(count * law.lost for law, count in rounds),
         )
-        for stage, groups in enumerate(plan, start=1):
-            evolution = self._grouped(evolution, groups, gaps[stage], log_lost[stage])
+        if groups:
+            number = sum(times for _, times in groups)
+            evolution = self._grouped(evolution, groups, gap(number), log_lost(number))
         if evolution.lost > DOMAINS * math.exp(log_error):
             raise NotApplicableError(
                 f"the domains would lose {evolution.lost:.1e}, more than delta_error allows, because rounding of the "
-                "Fourier transforms makes the tails too heavy; set stages to 1 or increase delta_error"
+                "Fourier transforms makes the tails too heavy; increase delta_error or use accountant 'prv'"
             )
         return evolution
 
     def _grouped(
         self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float
     ) -> Evolution:
-        after = Evolution([], list(before.sizes), before.grouped, before.bias, before.lost, before.error)
+        after = Evolution([], list(before.sizes), before.bias, before.lost)
         windows: list[Window] = []
+        points = 0
         for group, _ in groups:  # count all windows before composing the first group
             laws = [(before.laws[i][0].above, count) for i, count in group]
             windows.append(window_of(laws, 0.0, log_lost - math.log(4)))
-            after.grouped += points_of(windows[-1], laws[0][0].gap) * len(laws)
-            if after.grouped > MAX_GROUPED_POINTS:
+            points += points_of(windows[-1], laws[0][0].gap) * len(laws)
+            if points > MAX_GROUPED_POINTS:
                 raise NotApplicableError(
-                    f"the groups of rounds would need {after.grouped:.1e} lattice points or more; {self.remedy}"
+                    f"the groups of rounds would need {points:.1e} lattice points or more; {self.remedy}"
                 )
         for (group, times), window in zip(groups, windows, strict=True):
             above, below = ([(before.on(side)[i][0], count) for i, count in group] for side in (Side.ABOVE, Side.BELOW))
@@ -207,22 +200,11 @@ class Grouped(NamedTuple):
         return cls(low, ends[1], ends[0], slip, outside, error, min(infinite_mass(above) + lost, 1.0))
 
 
-def _plan(counts: list[int], stages: int) -> list[list[tuple[Group, int]]]:
-    """Groups of every stage after the first."""
-    found: list[list[tuple[Group, int]]] = []
-    for left in range(stages, 1, -1):
-        number = sum(counts)
-        size = max(math.ceil(number ** (1 / left) - 1e-9), 2)
-        if number <= size:
-            break
-        groups = _groups(counts, size)
-        found.append(groups)
-        counts = [times for _, times in groups]
-    return found
-
-
-def _groups(counts: list[int], size: int) -> list[tuple[Group, int]]:
-    """Groups of ``size`` equal laws, and of the remaining laws side by side."""
+def _groups(counts: list[int]) -> list[tuple[Group, int]]:
+    """Groups of about the square root of all rounds, of equal laws first; none if one would hold all rounds."""
+    size = max(math.ceil(math.sqrt(sum(counts)) - 1e-9), 2)
+    if sum(counts) <= size:
+        return []
     groups: list[tuple[Group, int]] = [(((i, size),), count // size) for i, count in enumerate(counts) if count >= size]
     open_group: list[tuple[int, int]] = []
     room = size
