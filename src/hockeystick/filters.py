@@ -4,7 +4,6 @@ The classes are defined in :mod:`hockeystick.questions.filters`, which also stat
 """
 
 from hockeystick.questions.filters import (
-    FILTERS,
     ApproximateDpFilter,
     CurrencyFilter,
     GdpFilter,
@@ -13,11 +12,9 @@ from hockeystick.questions.filters import (
     PureDpFilter,
     RdpFilter,
     ZcdpFilter,
-    privacy_filter,
 )
 
 __all__ = [
-    "FILTERS",
     "ApproximateDpFilter",
     "CurrencyFilter",
     "GdpFilter",
@@ -26,5 +23,4 @@ __all__ = [
     "PureDpFilter",
     "RdpFilter",
     "ZcdpFilter",
-    "privacy_filter",
 ]

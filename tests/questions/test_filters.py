@@ -163,19 +163,6 @@ def test_the_odometer_is_the_line_through_the_formula_at_the_expected_epsilon() 
     assert odometer.epsilon(9e-7) == math.inf
 
 
-@pytest.mark.parametrize("name", ["curve", "pld", "prv", "f-dp"])
-def test_the_filter_on_realised_curves_is_refused_with_the_reason(name: str) -> None:
-    with pytest.raises(hs.UnsupportedError, match=r"not a valid filter, because later parameters.*2602\.06756"):
-        filters.privacy_filter(name, epsilon=1.0, delta=1e-6)
-
-
-def test_filters_by_name() -> None:
-    assert filters.privacy_filter("zcdp", budget=0.5).name == "zcdp"
-    assert filters.privacy_filter("pure", epsilon=0.5).budget_epsilon(1e-6) == 0.5
-    with pytest.raises(hs.InvalidInputError, match="filter must be one of"):
-        filters.privacy_filter("gpd", budget=0.5)
-
-
 @pytest.mark.parametrize(
     ("budget", "item"),
     [
@@ -329,11 +316,9 @@ def test_spent_budget_and_remaining_are_in_one_currency(budget: filters.PrivacyF
 
 
 @pytest.mark.parametrize("budget", EACH, ids=lambda each: each.name)
-def test_no_filter_has_an_epsilon(budget: filters.PrivacyFilter) -> None:
-    """Of an odometer and an accountant it is what was spent, which a filter does not say; the names that do are."""
-    with pytest.raises(hs.UnsupportedError, match=r"budget_epsilon.*spent.*Odometer") as raised:
-        budget.epsilon(1e-6)
-    assert budget.currency in str(raised.value)
+def test_the_epsilon_of_a_budget_is_the_same_whatever_is_spent(budget: filters.PrivacyFilter) -> None:
+    """An ``epsilon`` would be what was spent, as of an odometer, which a filter does not say."""
+    assert not hasattr(budget, "epsilon")
     before = budget.budget_epsilon(1e-6)
     other = copy.copy(budget)
     other.spend(hs.Round(hs.RandomizedResponse(0.1) if budget.name != "gdp" else hs.Gaussian(10.0)))
@@ -342,10 +327,8 @@ def test_no_filter_has_an_epsilon(budget: filters.PrivacyFilter) -> None:
 
 def test_two_numbers_in_a_row_are_no_renyi_budget() -> None:
     """They would read as (epsilon, delta), as they do elsewhere."""
-    with pytest.raises(hs.InvalidInputError, match=r"RdpFilter\.reaching\(epsilon=, delta=\).*received \(3\.0, 1e-06"):
-        filters.RdpFilter(3.0, 1e-6)
-    with pytest.raises(hs.InvalidInputError, match=r"budget must be a finite number greater than 0 .*received None"):
-        filters.RdpFilter(order=3.0)
+    with pytest.raises(TypeError, match="positional"):
+        filters.RdpFilter(3.0, 1e-6)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])

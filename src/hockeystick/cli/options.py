@@ -71,7 +71,7 @@ def files(context: click.Context, parameter: click.Parameter, incomplete: str) -
 NAMES = {
     "accountant": "hockeystick.accountants:ACCOUNTANTS",
     "adjacency": "hockeystick.values.adjacency:Adjacency",
-    "filter": "hockeystick.questions.filters:FILTERS",
+    "filter": "hockeystick.questions.ledger.budget:KINDS",
     "mechanism": "hockeystick.plan.mechanisms.registry:MECHANISMS",
     "name": "hockeystick.papers:EXPERIMENTS",
     "parameter": "hockeystick.questions.parameters:PARAMETERS",

@@ -109,19 +109,14 @@ def _odometer(draw: Draw, adjacency: str) -> Budget:
     return filters.Odometer(delta=delta, expected=expected, adjacency=adjacency)
 
 
-def _named(draw: Draw, adjacency: str) -> Budget:
-    name = draw.of("zcdp", "gdp", "pld")
-    return filters.privacy_filter(name, budget=draw.note("budget", draw.noise()), adjacency=adjacency)  # type: ignore[arg-type]
-
-
 MAKERS: dict[str, Callable[[Draw, str], Budget]] = {
     "PureDpFilter": _pure, "ZcdpFilter": _zcdp, "GdpFilter": _gdp, "RdpFilter": _rdp,
-    "ApproximateDpFilter": _approximate, "CurrencyFilter": _currency, "Odometer": _odometer, "privacy_filter": _named,
+    "ApproximateDpFilter": _approximate, "CurrencyFilter": _currency, "Odometer": _odometer,
 }  # fmt: skip
 ASKED = ("allows", "spend", "history", "said", "price", "costs", "fits", "more_of")
 OF_A_FILTER = ("budget_epsilon",)
 METHODS = {
-    "PrivacyFilter": (*ASKED, *OF_A_FILTER, "budget", "spent", "spent_of", "remaining", "remaining_of", "epsilon"),
+    "PrivacyFilter": (*ASKED, *OF_A_FILTER, "budget", "spent", "spent_of", "remaining", "remaining_of"),
     "PureDpFilter": (*ASKED, *OF_A_FILTER),
     "ZcdpFilter": (*ASKED, *OF_A_FILTER, "reaching"),
     "GdpFilter": (*ASKED, *OF_A_FILTER, "reaching"),
@@ -233,7 +228,6 @@ def _within(draw: Draw, held: Held, made: Budget) -> None:
         held.law(
             0 <= made.remaining <= made.budget, f"{made.currency}: remaining {made.remaining!r} of {made.budget!r}"
         )
-        held.law(held.ask("epsilon", lambda: made.epsilon(delta)) is None, "a filter has an epsilon")
         promised = held.ask("budget_epsilon", lambda: made.budget_epsilon(delta))
     if promised is None:
         return

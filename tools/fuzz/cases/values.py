@@ -87,7 +87,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "filters.GdpFilter.reaching": lambda x, y: filters.GdpFilter.reaching(x, y),
     "joint_noise_multiplier": lambda x, y: hs.joint_noise_multiplier((x, y)),
     "clipping_norm": lambda x, y: hs.clipping_norm((x, y)),
-    "filters.privacy_filter": lambda x, y: filters.privacy_filter("gdp", budget=x),
 }  # fmt: skip
 """Each public function of numbers with two values in the places where it takes numbers."""
 

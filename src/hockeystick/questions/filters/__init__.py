@@ -19,25 +19,19 @@ in it; ``budget_epsilon(delta)`` is the epsilon of everything together that the 
 ``epsilon``: with adaptively chosen parameters, the filter in general implies no epsilon for the part spent so far
 [RRUV16]. :class:`Odometer` has such a method: its ``epsilon(delta)`` is that of the part spent.
 
-A filter that composes the realised curves (trade-off functions or loss distributions) and stops where they cross the
-budget is refused, since it is invalid in general [TKRH26, RHL+26]. The separation of filters and odometers is that of
-[RRUV16].
+No filter composes the realised curves (trade-off functions or loss distributions) and stops where they cross the
+budget: that is invalid in general, because later parameters may depend on earlier results [TKRH26, RHL+26]. The
+separation of filters and odometers is that of [RRUV16].
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
 
 from hockeystick.questions.filters.additive import GdpFilter, PureDpFilter, RdpFilter, ZcdpFilter
 from hockeystick.questions.filters.approximate import ApproximateDpFilter, Odometer
 from hockeystick.questions.filters.base import PrivacyFilter
 from hockeystick.questions.filters.currency import CurrencyFilter
-from hockeystick.values import domains
-from hockeystick.values.citations import readable
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 __all__ = [
-    "FILTERS",
     "ApproximateDpFilter",
     "CurrencyFilter",
     "GdpFilter",
@@ -46,34 +40,4 @@ __all__ = [
     "PureDpFilter",
     "RdpFilter",
     "ZcdpFilter",
-    "privacy_filter",
 ]
-
-UNSOUND = (
-    "composing the realised curves and stopping where they cross the budget is not a valid filter, because later "
-    "parameters may depend on earlier results [TKRH26, RHL+26, RRUV16]; "
-    "use 'pure', 'rdp', 'zcdp', 'gdp', 'approximate-dp' or 'currency'"
-)
-"""Reason for refusing a filter by realised curves."""
-
-FILTERS: Mapping[str, Callable[..., PrivacyFilter]] = {
-    kind.name: kind for kind in (PureDpFilter, RdpFilter, ZcdpFilter, GdpFilter, ApproximateDpFilter, CurrencyFilter)
-}
-"""All filters, by name."""
-
-
-def privacy_filter(name: str, **budget: float) -> PrivacyFilter:
-    """Return a filter by name, with its budget.
-
-    Raises:
-        UnsupportedError: the filter is not valid; the message has the reason.
-        InvalidInputError: the name is unknown, or a value is outside its domain.
-
-    >>> privacy_filter("gdp", budget=0.5).name
-    'gdp'
-    """
-    if name in ("curve", "f-dp", "pld", "prv"):
-        raise UnsupportedError(f"{name}: {readable(UNSOUND)}")
-    if name not in FILTERS:
-        raise InvalidInputError(domains.choice("filter", name, list(FILTERS)), "filter")
-    return FILTERS[name](**budget)

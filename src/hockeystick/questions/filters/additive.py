@@ -133,8 +133,7 @@ class RdpFilter(PrivacyFilter):
         adjacency: neighbouring relation; by keyword.
 
     Raises:
-        InvalidInputError: a value is outside its domain, or given without its keyword: two numbers in a row would look
-            like the (epsilon, delta) of :meth:`reaching`.
+        InvalidInputError: a value is outside its domain.
 
     >>> budget = RdpFilter.reaching(epsilon=2.0, delta=1e-6)
     >>> from hockeystick import Gaussian
@@ -146,17 +145,11 @@ class RdpFilter(PrivacyFilter):
 
     def __init__(
         self,
-        *given: object,
-        order: float | None = None,
-        budget: float | None = None,
+        *,  # two numbers in a row would look like the (epsilon, delta) of ``reaching``
+        order: float,
+        budget: float,
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     ) -> None:
-        if given:
-            raise InvalidInputError(
-                "RdpFilter takes order= and budget= by keyword; for a target use RdpFilter.reaching(epsilon=, delta=); "
-                f"received {domains.shown(given)}",
-                "order",
-            )
         self.order = ORDER.check(order, "order")
         self.currency = f"Renyi divergence of order {self.order:.6g}"
         budget = domains.POSITIVE.of("budget of the Renyi divergence").check(budget, "budget")

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import ClassVar, NoReturn, Self
+from typing import ClassVar, Self
 
 from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.costs import takers
@@ -63,7 +63,7 @@ class Spending(ABC):
     """Collection of rounds declared before they are run.
 
     Attributes:
-        name: name in messages and for :func:`hockeystick.filters.privacy_filter`.
+        name: name in messages and in ledgers.
         adjacency: neighbouring relation.
         limits: limit of each sum; :meth:`fits` defines which of the limits must hold.
     """
@@ -212,17 +212,6 @@ class PrivacyFilter(Spending):
     @abstractmethod
     def budget_epsilon(self, delta: float) -> float:
         """Return an epsilon at a delta for everything together that the filter allows, spent or not."""
-
-    def epsilon(self, delta: float) -> NoReturn:
-        """Refuse: filters guarantee the epsilon of their budget, not that of the part spent.
-
-        Raises:
-            UnsupportedError: always; the message names the alternatives.
-        """
-        raise UnsupportedError(
-            f"a filter has no epsilon({domains.shown(delta)}); use budget_epsilon for the epsilon of the whole budget, "
-            f"spent and remaining in its currency ({self.currency}), or an Odometer for the epsilon spent so far"
-        )
 
     def said(self) -> str:
         """Return spent and budget in the filter's currency, as text."""
