@@ -42,7 +42,7 @@ from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
 from hockeystick.accountants.shared.privacy_curve import LOST
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
-from hockeystick.directions.finite import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
+from hockeystick.directions.finite import bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.lattice import SUM_ERROR, Tail
@@ -52,6 +52,7 @@ from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
 POINTS = (1 << 16, 1 << 20)  # least and largest number of points chosen automatically
@@ -124,12 +125,12 @@ class FourierAccountant(PublishedAccountant):
         window = lattice.window_on(above, tilt, -grid.length, grid.length)
         return lattice.Enclosed.of(above, below, tilt, window, "")
 
-    def _delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+    def _delta_ends(self, composition: Composition, epsilon: float) -> Interval:
         log_lower, log_upper = self.ends(composition, WRAPPED, epsilon).log_delta(epsilon, epsilon)
         lower, upper = exp_below(log_lower), exp_above(log_upper)
-        return Ends(lower, 0.5 * (lower + upper), upper, WIDE if self.errors and upper > 2 * lower else None)
+        return Interval(lower, 0.5 * (lower + upper), upper, WIDE if self.errors and upper > 2 * lower else None)
 
-    def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Ends:
+    def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
         least, most = (math.log(delta) for delta in deltas)
         found = self.ends(composition, SHARE * deltas[0])
         lower, upper = found.epsilon(most, least)
@@ -138,7 +139,7 @@ class FourierAccountant(PublishedAccountant):
                 "the rounding of the transform, the window and the grid have errors too large for a delta of "
                 f"{deltas[0]:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
             )
-        return Ends(lower, 0.5 * (lower + upper), upper)
+        return Interval(lower, 0.5 * (lower + upper), upper)
 
     def _grid(self, composition: Composition, wrapped: float, epsilon: float) -> LossGrid:
         kinds = len(composition.rounds)

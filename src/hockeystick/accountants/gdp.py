@@ -33,6 +33,7 @@ from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.accountants.shared.tilted_moments import BERRY_ESSEEN
 from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.finite import UNBOUNDED
 from hockeystick.directions.one_sided import NO_EPSILON
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
 from hockeystick.numerics.roots import root
@@ -91,8 +92,8 @@ class GdpAccountant(PublishedAccountant):
         if exact is not None:
             direction, mu = exact
             if delta == 0 and mu > 0:
-                reason = "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
-                return without_lower(directions, epsilon_interval(self.name, direction, (math.inf, math.inf), reason))
+                ends = (math.inf, math.inf)
+                return without_lower(directions, epsilon_interval(self.name, direction, ends, UNBOUNDED))
             ends = epsilon_ends((math.log(delta), math.log(delta)), mu) if mu > 0 else (0.0, 0.0)
             return without_lower(directions, epsilon_interval(self.name, direction, ends))
         asked = [(self._epsilon(composition, delta), direction, composition) for direction, composition in found]

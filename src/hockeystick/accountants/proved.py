@@ -16,7 +16,8 @@ from flint import arb
 from hockeystick.accountants.base import Accountant
 from hockeystick.directions.certified import checked_gap, worst_direction
 from hockeystick.directions.directions import Directions, distinct
-from hockeystick.directions.two_sided import without_lower
+from hockeystick.directions.finite import UNBOUNDED
+from hockeystick.directions.two_sided import bound_of, without_lower
 from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
@@ -52,7 +53,7 @@ class ProvedAccountant(Accountant):
             lambda rounds: _epsilon(rounds, decimal(delta), lambda engine, target: engine.epsilon(target, gap)),
             lambda rounds: _epsilon(rounds, decimal(delta), ProofEngine.epsilon_bound),
         )
-        return without_lower(directions, _bound(found, worst))
+        return without_lower(directions, bound_of(found, worst, "proved"))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """Return the worst direction's interval with its logarithm; raise UnsupportedError if there is no proof."""
@@ -73,7 +74,7 @@ class ProvedAccountant(Accountant):
             accountant=log.engine,
             direction=worst.value,
             reason=log.limited,
-            log_delta=_bound(log, worst),
+            log_delta=bound_of(log, worst, "proved"),
         )
         return without_lower(directions, bound)
 
@@ -93,18 +94,6 @@ def _worst(
         raise UnsupportedError(f"no proof for this plan: {error}; leave proof out for the certified interval") from None
 
 
-def _bound(found: Interval, worst: Direction) -> Bound:
-    return Bound(
-        found.lower,
-        found.estimate,
-        found.upper,
-        guarantee="proved",
-        accountant=found.engine,
-        direction=worst.value,
-        reason=found.limited,
-    )
-
-
 def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, Enclosure], Interval]) -> Interval:
     """Epsilon of one direction; ``ask`` is called only if mass at infinity and supremum do not settle it."""
     if rounds.empty:
@@ -116,11 +105,7 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, E
     if sign < 0:
         return Interval(math.inf, math.inf, math.inf, "a black box fails with a probability above delta")
     if sign == 0 and not rounds.bounded:
-        reason = (
-            "delta equals the black boxes' failure probability"
-            if mass != 0
-            else "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
-        )
+        reason = "delta equals the black boxes' failure probability" if mass != 0 else UNBOUNDED
         return Interval(math.inf, math.inf, math.inf, reason)
     with precision(BITS[0]):
         top = (math.inf, math.inf)

@@ -37,7 +37,6 @@ from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
-from hockeystick.directions.finite import NOTHING_BELOW
 from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.pairs.renyi import renyi_epsilon
 from hockeystick.values import domains
@@ -87,7 +86,7 @@ class CouplingAccountant(BracketAccountant):
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
         """Return the reason for an infinite upper end."""
-        return NOTHING_BELOW
+        return "delta is within rounding of the mass at infinite loss"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""

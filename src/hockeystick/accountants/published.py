@@ -15,7 +15,7 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar, cast
 from hockeystick.accountants.base import Accountant
 from hockeystick.directions.below import attained
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.finite import EFFORT, known_epsilon
+from hockeystick.directions.finite import EFFORT, beyond, known_epsilon
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
 from hockeystick.directions.two_sided import delta_of, raised, without_lower
 from hockeystick.pairs import Composition
@@ -165,7 +165,7 @@ class BracketAccountant(PublishedAccountant):
     def _epsilon(self, composition: Composition, delta: float) -> Ends:
         known = known_epsilon(composition, delta)
         if known is not None:
-            return Ends(known.lower, known.upper, known.reason)
+            return Ends(known.lower, known.upper, known.limited)
         largest = composition.largest_loss
         found = self.epsilon_ends(composition, delta)
         if largest is not None and found.upper > largest[1]:  # at the largest loss delta is the mass at infinity
@@ -173,10 +173,7 @@ class BracketAccountant(PublishedAccountant):
         return found
 
     def _log_delta(self, composition: Composition, epsilon: float) -> Ends:
-        if not composition.rounds:
-            return Ends(-math.inf, -math.inf)
-        largest = composition.largest_loss
-        if composition.tells_all or (largest is not None and epsilon >= largest[1]):
+        if beyond(composition, epsilon):
             low, high = (math.log(end) if end > 0 else -math.inf for end in composition.infinite_mass_ends)
             return Ends(low, high)
         return self.log_delta_ends(composition, epsilon)

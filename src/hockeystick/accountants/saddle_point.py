@@ -44,6 +44,7 @@ from hockeystick.pairs.renyi import log_peak
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 LOG_T_RANGE = (-40.0, 40.0)  # range of log t in the search of a tilt
 STRIDE = math.log(3.0)  # step of log t while bracketing a root
@@ -129,13 +130,13 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
     return min(log, 0.0)
 
 
-def normal_delta(composition: Composition, epsilon: float) -> finite.Ends:
+def normal_delta(composition: Composition, epsilon: float) -> Interval:
     """Return certified ends of delta by the normal law at the saddle point of epsilon."""
     tilted = TiltedComposition(composition)
     return NormalForm(tilted, tilt_of(tilted, epsilon)).delta(epsilon)
 
 
-def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> finite.Ends:
+def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Interval:
     """Return ends of epsilon: where the upper end of delta is at most delta, and where its lower end is at least delta.
 
     Every such pair of epsilons is valid.
@@ -143,7 +144,7 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> fin
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
 
-    def at(log_t: float) -> tuple[float, finite.Ends]:
+    def at(log_t: float) -> tuple[float, Interval]:
         epsilon = max(epsilon_of(tilted, math.exp(log_t)), 0.0)
         return epsilon, NormalForm(tilted, math.exp(log_t)).delta(epsilon)
 
@@ -151,7 +152,7 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> fin
     lower = _last_before(lambda log_t: at(log_t)[1].lower < deltas[1], start)[0]
     high = 0.0 if upper == start and NormalForm(tilted, math.exp(start)).delta(0.0).upper <= deltas[0] else at(upper)[0]
     low = 0.0 if lower == start else min(at(lower)[0], high)
-    return finite.Ends(low, _guess(tilted, start, deltas[0], low, high), high)
+    return Interval(low, _guess(tilted, start, deltas[0], low, high), high)
 
 
 def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, high: float) -> float:
@@ -247,7 +248,7 @@ class NormalForm:
         found = self._sum
         return math.exp(min(found.high - self.t * epsilon, LARGEST)) * self._expectation(epsilon)[0]
 
-    def delta(self, epsilon: float) -> finite.Ends:
+    def delta(self, epsilon: float) -> Interval:
         """Return certified ends of delta; the upper one is the moment bound if that is smaller.
 
         The moment bound is ``e^(K - t eps) t^t / (1 + t)^(1 + t)``.
@@ -261,7 +262,7 @@ class NormalForm:
         upper = next_up(upper, 2) if upper > 0 else TINY  # positive, even if it underflows
         lower = math.exp(min(found.low - t * epsilon - slack, LARGEST)) * max(value - width, 0.0)
         lower, upper = min(next_down(lower, 2), 1.0) if lower > 0 else 0.0, min(upper, 1.0)
-        return finite.Ends(lower, min(max(self.value(epsilon), lower), upper), upper)
+        return Interval(lower, min(max(self.value(epsilon), lower), upper), upper)
 
     @cached_property
     def _sum(self) -> _Sum:

@@ -15,8 +15,9 @@ from typing import TypeVar, cast
 import numpy as np
 
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
+from hockeystick.directions.finite import known_epsilon
 from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta, with_infinite
-from hockeystick.directions.two_sided import delta_of, without_lower
+from hockeystick.directions.two_sided import bound_of, delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.core.aim import Asked
@@ -32,7 +33,6 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Ends, Interval
-from hockeystick.values.outward import six_digits
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
@@ -105,12 +105,7 @@ def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float
     narrow = interval(found)
     if narrow is None or narrow.upper - narrow.lower > asked.gap[0, 0] * size(narrow.upper):
         return None
-    return _bound(sides[int(adding[0])], narrow)
-
-
-def _bound(worst: Direction, found: Interval) -> Bound:
-    ends = (found.lower, found.estimate, found.upper)
-    return Bound(*ends, accountant=found.engine, direction=worst.value, reason=found.limited)
+    return bound_of(narrow, sides[int(adding[0])])
 
 
 def _sided(
@@ -126,13 +121,13 @@ def _sided(
         worst, found = ask(subjects)
         # an interval is also wide or infinite because some rounds have only a Renyi curve
         only_curve = ONLY_CURVE if any(rounds.curves for _, rounds in subjects) else None
-        return _bound(worst, replace(found, limited=found.limited or only_curve))
+        return bound_of(replace(found, limited=found.limited or only_curve), worst)
     from hockeystick.directions.below import attained, bracketed  # imported late, since most pairs are tight
 
     with share(FROM_ABOVE):
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])
-    return _bound(worst, bracketed(below, found, directions.why))
+    return bound_of(bracketed(below, found, directions.why), worst)
 
 
 def checked_gap(gap: float | None) -> float | None:
@@ -309,44 +304,16 @@ def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
     return Interval(lower, min(max(estimate, lower), upper), upper, limited, worse.engine, worse.tilt)
 
 
-def _failure(composition: Composition) -> str:
-    """Description of the event with infinite loss; masses that only represent others are not mentioned."""
-    failing = (
-        getattr(pair, "base", pair) for pair, _ in composition.rounds if pair.infinite_mass and not pair.stands_in
-    )
-    return " or ".join(dict.fromkeys(base.failure for base in failing)) or DominatingPair.failure
-
-
 def _epsilon_of(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    if not composition.rounds or composition.variation(delta) <= delta:
+    if composition.variation(delta) <= delta:
         return Interval(0.0, 0.0, 0.0)  # delta at any epsilon is at most that at epsilon 0, the total variation
-    infinite = composition.infinite_mass
+    known = known_epsilon(composition, delta)
+    if known is not None:
+        return known
     least, most = composition.infinite_mass_ends
-    if delta < least or (delta == 0 and infinite > 0):
-        reason = f"{_failure(composition)} with probability {six_digits(infinite)}, which exceeds delta"
-        return Interval(math.inf, math.inf, math.inf, reason)
-    supremum = composition.largest_loss
-    if delta <= most:
-        if supremum is None:
-            reason = (
-                f"delta equals the probability {six_digits(infinite)} with which {_failure(composition)}"
-                if infinite
-                else "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
-            )
-            return Interval(math.inf if delta == 0 else 0.0, math.inf, math.inf, reason)
-        exact = delta == 0
-        low, high = supremum
-        if exact:
-            return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
-        reason = (
-            f"delta is within rounding of the probability {six_digits(infinite)} with which {_failure(composition)}"
-        )
-        return Interval(0.0, math.inf, math.inf, reason)
     targets = (log_left(delta, most, next_down), log_left(delta, least - composition.standing_mass, next_up))
-    interval = engine(composition).epsilon(targets, gap)
-    if supremum is not None and interval.upper > supremum[1]:
-        return interval.at_most(supremum[1])
-    return interval
+    found, largest = engine(composition).epsilon(targets, gap), composition.largest_loss
+    return found if largest is None else found.at_most(largest[1])
 
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
@@ -375,7 +342,7 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
         return Interval(-math.inf, -math.inf, -math.inf)
     variation = composition.variation(1.0)
     found = _log_delta_of_losses(composition, epsilon, gap, engine)
-    return found if variation >= 1 else found.at_most(min(found.upper, next_up(math.log(variation), 2 * ULPS)))
+    return found if variation >= 1 else found.at_most(next_up(math.log(variation), 2 * ULPS))
 
 
 def _log_delta_of_losses(

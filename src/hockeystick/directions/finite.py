@@ -9,43 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import replace
 
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import NO_EPSILON, worst
-from hockeystick.directions.two_sided import without_lower
+from hockeystick.directions.two_sided import bound_of, without_lower
 from hockeystick.numerics.rounding import TINY, next_down, next_up
-from hockeystick.pairs import Composition
+from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
+from hockeystick.values.interval import Interval
+from hockeystick.values.outward import six_digits
 
 EFFORT = 1.6
 """Time for one kind of sampled rounds relative to that of its moments: five milliseconds."""
 
-NOTHING_BELOW = "delta is within rounding of the mass at infinite loss"
-"""Reason for an interval that covers the whole range."""
+UNBOUNDED = "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
+"""Reason for an infinite epsilon at delta 0."""
 
 
-class Ends(NamedTuple):
-    """Certified interval of one direction, with an estimate between its ends."""
-
-    lower: float
-    guess: float
-    upper: float
-    reason: str | None = None
-
-    def within(self, most: float) -> Ends:
-        """Return the part of the interval up to ``most``, a further upper bound on the truth."""
-        lower, upper = min(self.lower, most), min(self.upper, most)
-        return Ends(lower, min(max(self.guess, lower), upper), upper, self.reason)
-
-
-def _worst(directions: Directions, ask: Callable[[Composition], Ends]) -> tuple[Direction, Ends]:
+def _worst(directions: Directions, ask: Callable[[Composition], Interval]) -> tuple[Direction, Interval]:
     """Return the direction with the largest upper end, and the largest ends and estimate over all directions."""
     found = [(direction, ask(composition)) for direction, composition in compositions(directions, effort=EFFORT)]
     direction, worst = max(found, key=lambda item: item[1].upper)
-    lower, guess = max(ends.lower for _, ends in found), max(ends.guess for _, ends in found)
-    return direction, Ends(lower, min(max(guess, lower), worst.upper), worst.upper, worst.reason)
+    lower, estimate = max(each.lower for _, each in found), max(each.estimate for _, each in found)
+    return direction, replace(worst, lower=lower, estimate=min(max(estimate, lower), worst.upper))
 
 
 def _largest(directions: Directions, ask: Callable[[Composition], float]) -> tuple[Direction, float]:
@@ -71,40 +59,56 @@ def estimated_delta(
 
 
 def bounded_epsilon(
-    directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Ends]
+    directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Interval]
 ) -> Bound:
     """Return the larger ends of the directions; ``ask`` gets both ends of the delta left for the finite losses."""
-    direction, (lower, guess, upper, reason) = _worst(directions, lambda each: _epsilon_ends(each, delta, ask))
-    bound = Bound(lower, guess, upper, accountant=name, direction=direction.value, reason=reason)
-    return without_lower(directions, bound)
+    direction, found = _worst(directions, lambda each: _epsilon_ends(each, delta, ask))
+    return without_lower(directions, bound_of(replace(found, engine=name), direction))
 
 
 def bounded_delta(
-    directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Ends]
+    directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Interval]
 ) -> DeltaBound:
     """Return the interval of delta, each end the largest over the directions; ``ask`` returns delta, not its log."""
-    direction, (lower, guess, upper, reason) = _worst(directions, lambda each: _delta_ends(each, epsilon, ask))
-    logs = [math.log(value) if value > 0 else -math.inf for value in (lower, guess, upper)]
-    log_lower, log_upper = next_down(logs[0], 2), min(next_up(logs[2], 2), 0.0) if upper > 0 else -math.inf
-    log_guess = min(max(logs[1], log_lower), log_upper)
-    log = Bound(log_lower, log_guess, log_upper, accountant=name, direction=direction.value, reason=reason)
-    bound = DeltaBound(lower, guess, upper, accountant=name, direction=direction.value, reason=reason, log_delta=log)
+    direction, found = _worst(directions, lambda each: _delta_ends(each, epsilon, ask))
+    ends = found.lower, found.estimate, found.upper
+    lower, estimate, upper = (math.log(value) if value > 0 else -math.inf for value in ends)
+    lower, upper = next_down(lower, 2), min(next_up(upper, 2), 0.0) if upper > -math.inf else upper
+    log = Interval(lower, min(max(estimate, lower), upper), upper, found.limited, name)
+    bound = DeltaBound(
+        *ends, accountant=name, direction=direction.value, reason=found.limited, log_delta=bound_of(log, direction)
+    )
     return without_lower(directions, bound)
 
 
-def known_epsilon(composition: Composition, delta: float) -> Ends | None:
-    """Return epsilon if no method is needed, else ``None``."""
+def known_epsilon(composition: Composition, delta: float) -> Interval | None:
+    """Return epsilon of one direction if no method is needed, else ``None``."""
     if not composition.rounds:
-        return Ends(0.0, 0.0, 0.0)
+        return Interval(0.0, 0.0, 0.0)
     least, most = composition.infinite_mass_ends
     if delta > most:
         return None
-    largest = composition.largest_loss
-    if delta == 0 and composition.infinite_mass == 0 and largest is not None:
-        return Ends(largest[0], largest[1], largest[1])
-    if delta < least or delta == 0:
-        return Ends(math.inf, math.inf, math.inf, NO_EPSILON)
-    return Ends(0.0, 0.0, math.inf, NOTHING_BELOW)
+    infinite, largest = composition.infinite_mass, composition.largest_loss
+    if delta < least or (delta == 0 and infinite > 0):
+        reason = f"{_failure(composition)} with probability {six_digits(infinite)}, which exceeds delta"
+        return Interval(math.inf, math.inf, math.inf, reason)
+    if delta > 0:
+        reason = (
+            f"delta is within rounding of the probability {six_digits(infinite)} with which {_failure(composition)}"
+        )
+        return Interval(0.0, math.inf, math.inf, reason)
+    if largest is None:
+        return Interval(math.inf, math.inf, math.inf, UNBOUNDED)
+    low, high = largest
+    return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
+
+
+def _failure(composition: Composition) -> str:
+    """Description of the event with infinite loss; masses that only represent others are not mentioned."""
+    failing = (
+        getattr(pair, "base", pair) for pair, _ in composition.rounds if pair.infinite_mass and not pair.stands_in
+    )
+    return " or ".join(dict.fromkeys(base.failure for base in failing)) or DominatingPair.failure
 
 
 def _epsilon(composition: Composition, delta: float, ask: Callable[[Composition, float], float]) -> float:
@@ -117,15 +121,14 @@ def _epsilon(composition: Composition, delta: float, ask: Callable[[Composition,
 
 def _log_delta(composition: Composition, epsilon: float, ask: Callable[[Composition, float], float]) -> float:
     infinite = composition.infinite_mass
-    known = _beyond(composition, epsilon)
-    finite = -math.inf if known else ask(composition, epsilon)
+    finite = -math.inf if beyond(composition, epsilon) else ask(composition, epsilon)
     if infinite == 0:
         return min(finite, 0.0)
     return min(math.log(infinite + math.exp(finite)), 0.0)
 
 
-def _beyond(composition: Composition, epsilon: float) -> bool:
-    """True if no finite loss with mass exceeds epsilon."""
+def beyond(composition: Composition, epsilon: float) -> bool:
+    """Return True if no finite loss with mass exceeds epsilon."""
     if composition.tells_all:
         return True
     largest = composition.largest_loss
@@ -133,8 +136,8 @@ def _beyond(composition: Composition, epsilon: float) -> bool:
 
 
 def _epsilon_ends(
-    composition: Composition, delta: float, ask: Callable[[Composition, tuple[float, float]], Ends]
-) -> Ends:
+    composition: Composition, delta: float, ask: Callable[[Composition, tuple[float, float]], Interval]
+) -> Interval:
     known = known_epsilon(composition, delta)
     if known is not None:
         return known
@@ -143,20 +146,20 @@ def _epsilon_ends(
     found = ask(
         composition, (next_down(delta - most) if most else delta, next_up(delta - least) if least or most else delta)
     )
-    return found if composition.largest_loss is None else found.within(composition.largest_loss[1])
+    return found if composition.largest_loss is None else found.at_most(composition.largest_loss[1])
 
 
-def _delta_ends(composition: Composition, epsilon: float, ask: Callable[[Composition, float], Ends]) -> Ends:
+def _delta_ends(composition: Composition, epsilon: float, ask: Callable[[Composition, float], Interval]) -> Interval:
     least, most = composition.infinite_mass_ends
     least -= composition.standing_mass
-    ends = Ends(0.0, 0.0, 0.0) if _beyond(composition, epsilon) else ask(composition, epsilon)
+    found = Interval(0.0, 0.0, 0.0) if beyond(composition, epsilon) else ask(composition, epsilon)
     if least or most:
-        ends = Ends(
-            max(next_down(ends.lower + least), 0.0),
-            ends.guess + composition.infinite_mass,
-            next_up(ends.upper + most),
-            ends.reason,
+        found = replace(
+            found,
+            lower=max(next_down(found.lower + least), 0.0),
+            estimate=found.estimate + composition.infinite_mass,
+            upper=next_up(found.upper + most),
         )
-    if 0 < ends.upper < TINY:
-        ends = ends._replace(upper=TINY)
-    return ends.within(1.0)
+    if 0 < found.upper < TINY:
+        found = replace(found, upper=TINY)
+    return found.at_most(1.0)

@@ -55,9 +55,7 @@ def finite_log_delta(composition: Composition, epsilon: float, ask: Callable[[],
             # near the end, rounding dominates: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
             return Interval(-math.inf, -math.inf, _below_largest(at, high))
         # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
-        found = ask()
-        free = _below_largest(at, high)
-        return found.at_most(free) if free < found.upper else found
+        return ask().at_most(_below_largest(at, high))
     return ask()
 
 

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.rounding import exp_above, exp_below
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_ABOVE, ONLY_DOMINATED, Bound, DeltaBound
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.interval import Interval
 
-Interval = TypeVar("Interval", Bound, DeltaBound)
+Found = TypeVar("Found", Bound, DeltaBound)
+
+
+def bound_of(found: Interval, direction: Direction, guarantee: Literal["certified", "proved"] = "certified") -> Bound:
+    """Return the interval of one direction as a result, under the name of its engine."""
+    return Bound(
+        found.lower,
+        found.estimate,
+        found.upper,
+        guarantee=guarantee,
+        accountant=found.engine,
+        direction=direction.value,
+        reason=found.limited,
+    )
 
 
 def epsilon_interval(name: str, direction: Direction, ends: tuple[float, float], reason: str | None = None) -> Bound:
@@ -44,7 +58,7 @@ def delta_of(log_delta: Bound) -> DeltaBound:
     )
 
 
-def without_lower(directions: Directions, found: Interval) -> Interval:
+def without_lower(directions: Directions, found: Found) -> Found:
     """Return the interval unchanged if every pair is tight; else with the trivial lower end.
 
     A pair that only dominates is composed as if it were the mechanism. The result is at or above the truth, so the
@@ -74,7 +88,7 @@ def refuse_contradiction(lower: float, upper: float) -> None:
         )
 
 
-def raised(found: Interval, lower: float, log_lower: float, why: str) -> Interval:
+def raised(found: Found, lower: float, log_lower: float, why: str) -> Found:
     """Return the interval with another lower end; for delta, also with that of its logarithm.
 
     Raises:

@@ -39,6 +39,8 @@ class Interval:
 
     def at_most(self, upper: float) -> Interval:
         """Return the part of the interval at or below ``upper``, a further certified upper bound on the truth."""
+        if upper >= self.upper:
+            return self
         lower = min(self.lower, upper)
         return replace(self, lower=lower, estimate=min(max(self.estimate, lower), upper), upper=upper)
 
