@@ -620,20 +620,11 @@ def test_an_argument_that_is_missing_is_said_by_python() -> None:
         hs.dp_sgd()  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("dataset-size", "received 'dataset-size', which the data determine"),
-        ("dataset_size", "received 'dataset_size', which the data determine"),
-        ("delta", "received 'delta', which is part of the target"),
-        ("batchsize", "received 'batchsize'; did you mean 'batch-size'?"),
-    ],
-)
-def test_what_is_given_is_no_slip_of_what_is_calibrated(name: str, said: str) -> None:
+def test_a_slip_in_the_name_of_a_parameter_is_said() -> None:
     plan = hs.dp_sgd(1.0, batch_size=10, dataset_size=1000, epochs=1)
     with pytest.raises(hs.InvalidInputError, match="parameter must be one of") as caught:
-        hs.calibrate(plan, name, hs.targets.Epsilon(1.0, 1e-5))
-    assert said in str(caught.value)
+        hs.calibrate(plan, "batchsize", hs.targets.Epsilon(1.0, 1e-5))
+    assert "received 'batchsize'; did you mean 'batch-size'?" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_it_answers_as_the_plan_does(schedule: list[tuple[float, float]], adjace
 def test_an_option_that_only_plans_take_is_refused_in_one_line(verb: str) -> None:
     accountant = hs.Accountant()
     accountant.step(noise_multiplier=1.0, sample_rate=0.01)
-    with pytest.raises(hs.InvalidInputError, match=rf"no option 'accountant'.*accountant\.plan\.{verb}\(") as raised:
+    with pytest.raises(hs.InvalidInputError, match=rf"{verb} has no argument 'accountant'") as raised:
         getattr(accountant, verb)(1e-6, accountant="rdp")
     assert raised.value.field == "accountant"
     assert "\n" not in str(raised.value)

@@ -11,7 +11,7 @@ from typing import Any
 from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round, steps_of_epoch
-from hockeystick.values.domains import MAX_COUNT, RATE, choice, listed
+from hockeystick.values.domains import MAX_COUNT, RATE, choice
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 Build = Callable[[float], Plan]
@@ -141,22 +141,6 @@ def batch_of(plan: Plan) -> float | None:
         return None
 
 
-GIVEN: Mapping[str, str] = {
-    "dataset-size": "which the data determine; calibrate batch-size or sample-rate instead",
-    "delta": "which is part of the target",
-}
-"""Refusals of quantities that are given and cannot be calibrated."""
-
-
-def _no_parameter(name: object) -> str:
-    """Return the message that refuses a parameter, without suggestions for a quantity that cannot be calibrated."""
-    said = GIVEN.get(name.replace("_", "-")) if isinstance(name, str) else None
-    if said is None:
-        before = "; the parameter comes before the plan" if str(name).endswith((".toml", ".json")) else ""
-        return choice("parameter", name, list(PARAMETERS)) + before
-    return f"parameter must be one of {listed(PARAMETERS)}; received {name!r}, {said}"
-
-
 def named(name: str) -> Parameter:
     """Return the parameter of this name; ``_`` counts as ``-``.
 
@@ -165,7 +149,8 @@ def named(name: str) -> Parameter:
     """
     known = str(name).replace("_", "-")
     if known not in PARAMETERS:
-        raise InvalidInputError(_no_parameter(name), "parameter")
+        hint = "; the parameter comes before the plan" if str(name).endswith((".toml", ".json")) else ""
+        raise InvalidInputError(choice("parameter", name, list(PARAMETERS)) + hint, "parameter")
     return PARAMETERS[known]
 
 

@@ -147,14 +147,14 @@ class Accountant:
         """Return the number of steps so far."""
         return sum(item.steps for item in self._history)
 
-    def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False, **others: object) -> Bound:
-        """Return epsilon of the steps so far: see :meth:`Plan.epsilon`.
+    @named_arguments
+    def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
+        """Return epsilon of the steps so far: see :meth:`Plan.epsilon`; its other options need :attr:`plan`.
 
         Args:
             delta: delta, in [0, 1).
             gap: requested relative width of the interval.
             proof: True to prove the interval by ball arithmetic, or else refuse.
-            others: must be empty; other options of :meth:`Plan.epsilon`, such as ``accountant``, need :attr:`plan`.
 
         Raises:
             InvalidInputError: an option is unknown, or a value is outside its domain.
@@ -165,12 +165,11 @@ class Accountant:
         >>> print(accountant.epsilon(1e-6))
         2.33234 to 2.33235 (certified)
         """
-        _refuse(others, "epsilon(delta")
         return self.plan.epsilon(delta, gap=gap, proof=proof)
 
-    def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False, **others: object) -> DeltaBound:
+    @named_arguments
+    def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False) -> DeltaBound:
         """Return delta of the steps so far: see :meth:`Plan.delta`."""
-        _refuse(others, "delta(epsilon")
         return self.plan.delta(epsilon, gap=gap, proof=proof)
 
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
@@ -232,21 +231,3 @@ class Accountant:
             raise unmet("history", "must be a list of rounds", state["history"])
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
         self._adjacency, self._history = adjacency, history
-
-
-def _refuse(others: Mapping[str, object], question: str) -> None:
-    """Refuse an option that only plans have.
-
-    Args:
-        others: options that the accountant lacks, by name.
-        question: call of a plan, up to its first argument.
-
-    Raises:
-        InvalidInputError: there is such an option; the message names the first.
-    """
-    for key in others:
-        raise InvalidInputError(
-            f"a stepped accountant has no option {shown(key)}, only gap and proof; "
-            f"for other options use accountant.plan.{question}, ...)",
-            key,
-        )
