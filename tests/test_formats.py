@@ -45,8 +45,6 @@ def test_reports_and_answers_are_verified(name: str) -> None:
     assert [told for told in found.differences if not told.startswith(words)] == []
 
 
-
-
 def _newer(name: str, change: Callable[[str], str], folder: Path) -> Path:
     path = folder / name
     path.write_text(change((FIRST / name).read_text(encoding="utf-8")), encoding="utf-8")
