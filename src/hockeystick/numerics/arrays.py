@@ -1,4 +1,4 @@
-"""Arrays: matching inputs, blockwise evaluation of long ones, and the source of their memory."""
+"""Long arrays: evaluation of a function block by block, and reuse of freed memory for new arrays."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ HEAP = 1 << 23
 
 
 def arrays_from_the_heap() -> None:
-    """Make the C library serve arrays of up to HEAP bytes from memory that it keeps, instead of mapping each anew.
+    """Make the C library reuse freed memory for arrays of up to HEAP bytes, instead of mapping fresh pages for each.
 
-    The malloc of glibc maps every block of 128 KiB or more separately, and returns free memory at the end of its heap
-    beyond 128 KiB. The pages of the next array are then cleared one by one when touched, which takes longer than
-    the formula that fills it. When a mapped block is freed, the two limits rise to its size and twice that (mallopt(3),
-    M_MMAP_THRESHOLD), so it is enough to allocate one block and free it untouched. With other C libraries, this does
-    nothing. Up to ``2 * HEAP`` free bytes may stay with the process.
+    By default, the ``malloc`` of glibc maps fresh pages for every block of 128 KiB or more, and returns free memory at
+    the end of its heap to the system when it exceeds 128 KiB. Fresh pages are cleared one by one when touched, which
+    takes longer than the formula that fills the array. When a mapped block is freed, glibc raises the first limit to
+    the size of that block, and the second limit to twice that size (mallopt(3), M_MMAP_THRESHOLD). So this function
+    allocates one block of HEAP bytes and frees it untouched. Afterwards, up to ``2 * HEAP`` free bytes may stay with
+    the process. With other C libraries, this function does nothing.
 
     >>> arrays_from_the_heap()
     """
@@ -35,7 +36,7 @@ arrays_from_the_heap()  # as soon as an engine is loaded: all of them work on te
 
 
 def by_blocks(function: Callable[[Array], Array], x: Array) -> Array:
-    """Return an elementwise function of an array of shape (n,), evaluated block by block with the same result.
+    """Evaluate an elementwise function on an array of shape (n,), block by block, with the values of a single call.
 
     >>> by_blocks(np.square, np.array([1.0, 2.0])).tolist()
     [1.0, 4.0]

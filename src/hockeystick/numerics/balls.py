@@ -1,7 +1,8 @@
-"""Ball arithmetic: from exact numbers to proved inequalities. Needs python-flint (Johansson 2017 [Joh17]).
+"""Ball arithmetic, in which a comparison is a proof. Needs python-flint (Johansson 2017 [Joh17]).
 
-A ball is a midpoint and a radius. Every operation returns a ball that contains the results for all arguments in its
-operands. A comparison is true only if it holds for all these arguments.
+A ball is a midpoint and a radius, and stands for all numbers within the radius of the midpoint. The result of an
+operation contains the exact results for all numbers in its operands. A comparison is true only if it holds for all
+numbers in both balls.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def ball(value: Fraction | int) -> Ball:
 
 
 def above(x: Ball) -> float:
-    """Return a double that no point of the ball exceeds: the least such double, up to one step.
+    """Return a double that no point of the ball exceeds: the least such double, or the next one.
 
     Raises:
         ArithmeticError: the ball is NaN.
@@ -48,12 +49,12 @@ def below(x: Ball) -> float:
 
 
 def upper(x: Ball) -> Ball:
-    """Return the upper end of the ball, exact."""
+    """Return the upper end of the ball, as a ball of radius 0."""
     return x.upper()
 
 
 def spread(radius: Ball) -> Ball:
-    """Return the ball around 0 of all numbers whose modulus is at most a bound."""
+    """Return the ball around 0 whose radius is the largest modulus of a number in the given ball."""
     return arb(0, upper(abs(radius)))
 
 
@@ -73,11 +74,12 @@ def normal_tail(x: Ball) -> Ball:
 
 
 def mills_ratio(x: Ball) -> Ball:
-    """Return ``Phi(-x)`` over the standard normal density at x > 1: ``1/(x + 1/(x + 2/(x + 3/(x + ...))))``.
+    """Return the Mills ratio at x > 1: ``Phi(-x)`` divided by the standard normal density at x.
 
-    All terms of Laplace's continued fraction (Olver et al. 2010 [OLBC10], 7.9.1) are positive, so its convergents lie
-    alternately above and below it. Consecutive ones differ by about ``n! x^(-2n)``: n is chosen so that this is below
-    the precision in the tail; for smaller x the ball is wide.
+    It equals Laplace's continued fraction ``1/(x + 1/(x + 2/(x + 3/(x + ...))))`` (Olver et al. 2010 [OLBC10], 7.9.1).
+    All terms of the fraction are positive, so two consecutive convergents enclose its value, and the returned ball
+    contains both. They differ by about ``n! x^(-2n)`` after n terms. In the tail, n is chosen so that this is below the
+    precision; for smaller x the ball is wide.
     """
     count = min(int(ctx.prec / (2 * max(float(abs(x).lower().log()), 0.1))) + 2, MOST_PARTS)
 
@@ -91,9 +93,10 @@ def mills_ratio(x: Ball) -> Ball:
 
 
 def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
-    """Return the first ``count`` powers ``base^0, base^1, ...``.
+    """Return the first ``count`` powers ``base^0, base^1, ...`` of a complex ball.
 
-    Each is the product of two powers of half its exponent, since a box grows by up to sqrt 2 with each rotation.
+    Each power is the product of two powers of about half its exponent, so that few products follow one another: a
+    complex ball is a rectangle, which grows by up to sqrt 2 whenever it is rotated.
     """
     out = [acb(1), base]
     for j in range(2, count):
@@ -102,9 +105,10 @@ def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
 
 
 def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
-    """Return ``sum_x w_x e^(i j a_x)`` for j < count, with real or complex angles.
+    """Return ``sum_x w_x e^(i j a_x)`` for j < count, where the angles a_x are real or complex.
 
-    With ``j = j1 B + j2``, B about sqrt(count), each power is a product of two, and all sums are one matrix product.
+    Every j is written as ``j1 B + j2`` with B about sqrt(count). Each power is then a product of two powers, and all
+    sums together are one matrix product.
     """
     width = math.isqrt(count - 1) + 1
     near = [powers((acb(0, 1) * angle).exp(), width + 1) for angle in angles]

@@ -1,9 +1,10 @@
-"""Budget of a query: a limit on its work, so that it ends, and at the same point on every machine.
+"""Budget of a query: a limit on its work, so that it ends, and does so at the same point on every machine.
 
-Work is counted in units of about a nanosecond on one core, from the sizes of the computations and not by a clock. The
-code that answers a query opens a budget; potentially long loops below it call :func:`allows` before each step, and
-skip the step if it is not allowed; the answer is then the interval found so far, or a cheaper bound. A nested budget
-draws on the outer one too. Without any budget, every single step of at most :data:`QUESTION` units is allowed.
+Work is counted in units of about a nanosecond on one core. It is computed from the sizes of the computations, not
+measured by a clock. Code that answers a query opens a budget. Potentially long loops in it call :func:`allows` before
+each step, and skip the step if it is not allowed; the answer is then the interval found so far, or a cheaper bound.
+Units used in a nested budget are also deducted from the outer one. If no budget is open, every single step of at most
+:data:`QUESTION` units is allowed.
 """
 
 from __future__ import annotations
@@ -53,24 +54,24 @@ class Budget:
 
 
 def question() -> Budget:
-    """Return the budget of a public call; within another call, a budget of that call's remaining units."""
+    """Return the budget of a public call; inside another call, a budget of the units that the outer one has left."""
     around = _open.get()
     return Budget(CALL if around is None else around.left)
 
 
 def share(part: float) -> Budget:
-    """Return a budget with a part of the units left; the rest is kept for later steps."""
+    """Return a budget that holds a fraction ``part`` of the units left; the rest is kept for later steps."""
     return Budget(part * left())
 
 
 def left() -> float:
-    """Return the number of units left."""
+    """Return the number of units left in the open budget, or :data:`QUESTION` if no budget is open."""
     budget = _open.get()
     return QUESTION if budget is None else budget.left
 
 
 def allows(units: float) -> bool:
-    """True if a step of this many units is allowed; they are then deducted from the budget.
+    """Return True if a step of this many units is allowed, and then deduct them from the open budget.
 
     >>> with Budget(10.0):
     ...     [allows(6.0), allows(6.0), allows(4.0)]

@@ -1,4 +1,4 @@
-"""The hook through which every charge of a certificate passes, so that each has a name."""
+"""A hook that names each charge: an amount that a certified bound is moved outward to cover one source of error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def charged(name: str, value: Any) -> Any:
-    """Return a charge unchanged; tests replace this function by one that drops or halves a charge by its name.
+    """Return a charge unchanged; tests replace this function by one that drops or halves the charge of a given name.
 
     >>> charged("step", 1e-9)
     1e-09

@@ -1,8 +1,9 @@
 """Forward differences of a positive sequence, in decimal arithmetic with enough digits for their cancellation.
 
-``D_l = sum_i (-1)^(l-i) C(l, i) a_i`` loses about ``log10 (2^l a_l / D_l)`` digits by cancellation, hundreds where a
-law is close to another. For moments ``a_i = E X^i`` with ``E X = 1`` it is ``E (X - 1)^l``, hence at least
-``D_2^(l/2)`` for even l, which determines how many digits are needed. A bound on the rounding is always added.
+The difference ``D_l = sum_i (-1)^(l-i) C(l, i) a_i`` loses about ``log10 (2^l a_l / D_l)`` digits by cancellation:
+hundreds if the sequence comes from two laws that are close to each other. For moments ``a_i = E X^i`` with ``E X = 1``,
+``D_l`` equals ``E (X - 1)^l``, and so is at least ``D_2^(l/2)`` for even l. This determines how many digits are needed.
+Each result is raised by a bound on its rounding error.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ SHORT = Context(prec=30, Emin=MIN_EMIN, Emax=MAX_EMAX)  # for logarithms, which 
 
 
 def log_even_differences(terms: Callable[[int], Sequence[Decimal]], most: int) -> list[float]:
-    """Upper bounds on ``log D_l`` for l = 0, 2, ..., most (most even), as a list indexed by ``l / 2``.
+    """Return upper bounds on ``log D_l`` for l = 0, 2, ..., most (most even), as a list indexed by ``l / 2``.
 
     Args:
-        terms: ``a_0, ..., a_n`` for a given n in the current decimal context, each to ``2 (i + 1)^2`` units in the last
-            place plus the error due to the exponent of an exponential. They increase from ``a_0 = 1`` on, with
-            non-negative even differences.
+        terms: function that returns ``a_0, ..., a_n`` for a given n, computed in the current decimal context. The
+            sequence increases from ``a_0 = 1`` on, and its even differences are non-negative. Each a_i has an error of
+            at most ``2 (i + 1)^2`` units in the last place, besides the error that a rounded exponent causes in an
+            exponential.
         most: the last order, even, at least 2.
 
     >>> powers = log_even_differences(lambda most: [Decimal(3) ** i for i in range(most + 1)], 4)
@@ -39,7 +41,7 @@ def log_even_differences(terms: Callable[[int], Sequence[Decimal]], most: int) -
 
 
 def _digits(terms: Callable[[int], Sequence[Decimal]], most: int) -> int:
-    """Number of digits needed: ``log10 (2^most a_most / D_2^(most/2))`` and some more."""
+    """Return the number of digits needed: ``log10 (2^most a_most / D_2^(most/2))``, and a reserve."""
     with localcontext(Context(prec=MOST_DIGITS // 2, Emin=MIN_EMIN, Emax=MAX_EMAX)):
         zeroth, first, second = terms(2)
         variance = second - 2 * first + zeroth
@@ -51,11 +53,11 @@ def _digits(terms: Callable[[int], Sequence[Decimal]], most: int) -> int:
 
 
 def _differences(row: Sequence[Decimal], digits: int) -> list[Decimal]:
-    """Upper bounds on the even differences.
+    """Return upper bounds on the even differences ``D_0, D_2, ...``.
 
-    Each a_i has a relative error of at most ``(2 (i + 1)^2 + 4 |log a_i|) 10^(1-digits)``, and each of the l
-    subtractions errs by ``10^(1-digits)`` of a number that is at most ``2^l a_l``; the weights of ``D_l`` sum to
-    ``2^l``.
+    Each a_i has a relative error of at most ``(2 (i + 1)^2 + 4 |log a_i|) 10^(1-digits)``, and the sizes of the weights
+    of ``D_l`` sum to ``2^l``. In addition, each of the l subtractions that lead to ``D_l`` errs by at most
+    ``10^(1-digits)`` times ``2^l a_l``.
     """
     largest = row
     unit = Decimal(10) ** (1 - digits)

@@ -1,10 +1,12 @@
 """Measurements of the machine: the elementary functions and the arithmetic whose accuracy every certificate assumes.
 
-Six functions are compared at fixed points, as NumPy and Python's math module compute them. An error may be ``ULPS``
-units in the last place (``numerics/rounding.py``). ``tests/numerics/test_elementary_accuracy.py`` measures the others.
+Six functions of NumPy and of Python's math module are compared with true values at fixed points. Their errors may be up
+to ``ULPS`` units in the last place (``numerics/rounding.py``). ``tests/numerics/test_elementary_accuracy.py`` measures
+the other functions.
 
 True values come from Python's decimals, whose ``exp`` and ``ln`` are correctly rounded to the digits of the context
-(Python's library reference, module decimal); the other functions are made of these and of series.
+(Python's library reference, module decimal). The other functions are computed in decimals from these two and from power
+series.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[Decimal], Decimal], Array]] = {
 
 
 def _computed(name: str, x: Array) -> Iterator[tuple[str, Array]]:
-    """Yield the values of a function, by the ways of calling it that may run different loops."""
+    """Yield each way of calling a function, with its values at x; different ways may run different compiled loops."""
     of_numpy, of_math = getattr(np, name), getattr(math, name)
     yield "numpy", of_numpy(x)
     yield "numpy, strided arrays", of_numpy(np.repeat(x, 3)[::3])
@@ -101,7 +103,7 @@ def _computed(name: str, x: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _error(value: float, true: Decimal) -> float:
-    """Return the error of a value, in units in the last place (the smaller ones at a power of two)."""
+    """Return the error of a value in units in the last place; at a power of two, in the smaller units just below it."""
     unit = math.ulp(math.nextafter(float(true), 0.0))
     return float(abs(Decimal(value) - true) / Decimal(unit)) if math.isfinite(value) else math.inf
 
@@ -109,8 +111,8 @@ def _error(value: float, true: Decimal) -> float:
 def _faults() -> Iterator[str]:
     """Yield a line for each fault of the arithmetic.
 
-    Loading a library compiled with ``-ffast-math`` may make the processor replace every subnormal number by 0, and a
-    program may change the direction of rounding.
+    Other code in the process can cause such faults. Loading a library compiled with ``-ffast-math`` may make the
+    processor replace every subnormal number by 0, and a program may change the direction of rounding.
     """
     u = UNIT_ROUNDOFF
     numbers: Mapping[str, Any] = {"Python": SMALLEST_NORMAL, "NumPy": np.full(33, SMALLEST_NORMAL)}

@@ -1,6 +1,6 @@
 """``sum_x w_x (e^(i s_j L_x) - 1)`` on equidistant s_j = j ds, for weights w >= 0, with a bound on its rounding error.
 
-There are two methods; the cheaper one that is accurate enough is used:
+There are two methods. Of those that are accurate enough, the cheaper one is used:
 
 - term by term, as ``-2 sin^2(sL/2) + i sin sL``;
 - by Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer
@@ -8,19 +8,23 @@ There are two methods; the cheaper one that is accurate enough is used:
 
       e^(i s_j L) = e^(2 pi i j b / n) sum_r (i a_j)^r / r! (2 d / D)^r ,
 
-  so that the sum is one n-point transform for each r of the moments ``mu_r(b) = sum w (2d/D)^r``. With j <= n/2, hence
-  ``a <= pi/2``, and ``|2d/D| <= 1`` the remainder of the series is at most ``a^R / R! sum w |2d/D|^R`` for R terms (the
-  remainder of ``e^(i y)`` is at most ``|y|^R / R!``). The cell b = 0 needs no transform, and its term r = 0 is
-  cancelled by the -1: losses near 0 cost no accuracy.
+  so that the sum needs one n-point transform for each r, namely of the moments ``mu_r(b) = sum w (2d/D)^r``, which are
+  sums over a cell: all losses with the same b. As j <= n/2, ``a <= pi/2``, and ``|2d/D| <= 1``. After R terms, the
+  remainder of the series is at most ``a^R / R! sum w |2d/D|^R``, as the remainder of ``e^(i y)`` is at most ``|y|^R /
+  R!``. The cell b = 0 needs no transform. Its term r = 0 is cancelled by the -1, so losses near 0 cost no accuracy.
 
-The series is cut where the remainder is a hundredth of the tolerance, or after TERMS terms.
+The series ends when its remainder is at most a hundredth of the tolerance, or after TERMS terms.
 
-Rounding of the second method: every entry of a transform errs by at most e times the 1-norm of its input
-(``numerics/fourier.py``). A power of 2d/D and the coefficients err by 4r units each, a moment by BLOCK
-additions and one for each block in its cell, or by FOLD for each layer of a sum (the 1-norm after r products is at
-least that of the moments). Terms are summed from the last, a few at a time, so that term r undergoes at most r + 8
-roundings, and two for each addition to the sum so far, which is at most twice the 1-norm. ``s |L|`` times a few units
-is added for the phases, which also depend on the rounding of D.
+Rounding errors of the second method, in units of round-off relative to the 1-norm of the terms ``w (2d/D)^r``, which is
+at least the 1-norm of their moments:
+
+- Every entry of a transform errs by at most e times the 1-norm of its input (``numerics/fourier.py``).
+- A power of 2d/D errs by 4r units, and so does a coefficient.
+- A moment errs by BLOCK additions, and by one more for each block of terms in its cell. In the cell b = 0, where terms
+  are summed in layers, it errs by FOLD additions for each layer.
+- Terms of the series are summed from the last to the first, a few at a time. So term r undergoes at most r + 8
+  roundings, and two for each later addition to the sum so far, which is at most twice the 1-norm.
+- The phases, which also depend on the rounding of D, are covered by ``s |L|`` times a few units.
 """
 
 from __future__ import annotations
@@ -49,17 +53,17 @@ LONGEST = 1 << 21  # points of a transform
 
 
 def cost(terms: int, count: int) -> float:
-    """Approximate number of elementary evaluations, term by term or by transforms, whichever is cheaper."""
+    """Return the approximate number of elementary evaluations by the cheaper method, term by term or by transforms."""
     return min(float(terms) * count, TERMS * (4.0 * count + terms))
 
 
 def moved_sum(
     loss: Array, weight: Array, step: float, count: int, tolerance: float
 ) -> tuple[ComplexArray, Array] | None:
-    """Return the sum at ``s_j = j step`` for j < count, and a bound on the absolute error of its computation.
+    """Return the sum of this module at ``s_j = j step`` for j < count, and bounds on its absolute errors.
 
-    The caller handles errors of the given weights and losses. ``None`` if the sum cannot be computed to about the
-    tolerance at a reasonable cost.
+    The bounds cover the computation only; errors of the given weights and losses are left to the caller. The result is
+    ``None`` if the sum cannot be computed to about the tolerance at a reasonable cost.
     """
     if count == 1:  # s = 0 only, as for bounds on the real line: every term is e^0 - 1
         return np.zeros(1, dtype=np.complex128), np.zeros(1)
@@ -77,7 +81,7 @@ def moved_sum(
 
 
 def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
-    """Return values at ``s_j = j step``, shape (count,), and bounds on their errors, by sines and cosines."""
+    """Return the sum at ``s_j = j step``, shape (count,), and bounds on its errors, by sines and cosines."""
     loss, weight = _padded(loss), _padded(weight)
     blocks = len(loss) // BLOCK
     shares = weight.reshape(blocks, 1, BLOCK)
@@ -104,7 +108,7 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
 
 
 def _padded(x: Array) -> Array:
-    """Return the numbers, padded with zeros to fill the last block."""
+    """Return the numbers, followed by zeros up to a multiple of :data:`BLOCK`."""
     out: Array = np.concatenate((x, np.zeros(-len(x) % BLOCK)))
     return out
 
@@ -112,7 +116,7 @@ def _padded(x: Array) -> Array:
 def by_transforms(
     loss: Array, weight: Array, step: float, count: int, tolerance: float = 0.0
 ) -> tuple[ComplexArray, Array]:
-    """Return values at ``s_j = j step``, shape (count,), and bounds on their errors, by Fourier transforms."""
+    """Return the sum at ``s_j = j step``, shape (count,), and bounds on its errors, by Fourier transforms."""
     from scipy.fft import rfft
 
     from hockeystick.numerics.fourier import fast_length, transform_error
@@ -160,7 +164,10 @@ def by_transforms(
 
 
 class _CellMoments:
-    """Sums of rows of numbers over the cells of a grid: first blocks of neighbours in one cell, then cells."""
+    """Sums of all numbers of a row that lie in the same cell of a grid, for several rows at once.
+
+    Neighbouring numbers in the same cell are added in blocks first, and then the blocks of each cell.
+    """
 
     def __init__(self, index: npt.NDArray[np.int64], cells: int) -> None:
         fresh = np.arange(len(index)) % BLOCK == 0
@@ -182,7 +189,7 @@ class _CellMoments:
 
 
 def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
-    """Return ``weight factor^r`` for r < rows, and separately for r = rows."""
+    """Return the rows ``weight factor^r`` for r < rows, and separately the row for r = rows."""
     out = np.empty((rows, len(weight)))
     out[0] = weight
     for r in range(1, rows):
@@ -191,9 +198,10 @@ def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
 
 
 def layered_sum(x: Array) -> tuple[Array, int]:
-    """Return sums along the last axis, computed by repeated folding, and the number of layers.
+    """Return the sums along the last axis, and the number of layers in which they are computed.
 
-    A term undergoes at most FOLD additions in each layer, whatever their order.
+    Each layer adds groups of up to FOLD numbers, and the next layer adds the results. In whatever order a group is
+    added, a term undergoes at most FOLD additions in each layer.
     """
     layers = 1
     while x.shape[-1] > FOLD:
@@ -205,6 +213,9 @@ def layered_sum(x: Array) -> tuple[Array, int]:
 
 
 def blocked_sum(x: Array) -> float:
-    """Return the sum, to ``BLOCK`` roundings of the sum of sizes: NumPy sums each block, ``fsum`` adds the blocks."""
+    """Return the sum of an array, with an error of at most ``BLOCK`` roundings of the sum of absolute values.
+
+    NumPy adds the numbers of each block, and ``math.fsum`` adds the blocks.
+    """
     whole = len(x) // BLOCK * BLOCK
     return math.fsum([*np.add.reduce(x[:whole].reshape(-1, BLOCK), axis=1).tolist(), *x[whole:].tolist()])

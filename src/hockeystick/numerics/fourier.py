@@ -1,21 +1,25 @@
 """Circular convolution powers of non-negative vectors, with a bound on the rounding error of every entry.
 
-Error law. Every output of an n-point fast Fourier transform is a sum over the inputs in which each input undergoes at
-most c roundings for each of log2 n levels (a complex product by a twiddle that is itself rounded, and an addition), so
+Error law. Every output of an n-point fast Fourier transform is a sum over the inputs. On each of log2 n levels an input
+undergoes at most c roundings: those of an addition, and of a complex product by a twiddle factor that is itself
+rounded. So
 
     |fl(X_j) - X_j| <= e ||x||_1,       e = (1 + c u)^(log2 n) - 1
 
-entry by entry (Higham 2002 [Hig02], Section 24.1, kept entrywise instead of in norm). A complex product errs by
-sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u in all for radix 2. c = 6 also covers larger radices,
-with one level counted as log2(radix) levels. Lengths are 5-smooth, so that Bluestein's algorithm is not used.
+for every entry j (Higham 2002 [Hig02], Section 24.1, whose bound is in norm). A complex product errs by sqrt(5) u, a
+twiddle factor by u / sqrt(2), an addition by u: below 4 u in all for radix 2. The choice c = 6 also covers larger
+radices, one level of which counts as log2(radix) levels. Lengths are 5-smooth (without prime factors above 5), so that
+Bluestein's algorithm is not used.
 
-The heaviest entry x_m of a vector with sum 1 is treated separately: with the vector rotated so that m = 0, ``X_j = 1 +
-w_j``, ``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``: a law
-that rarely leaves its mode (a small sampling rate on a coarse grid) loses no accuracy in a billion compositions.
+The heaviest entry x_m of a vector with sum 1 is treated separately. Rotate the vector so that m = 0; then ``X_j = 1 +
+w_j`` with ``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``. So a
+law that is nearly concentrated on its mode (a small sampling rate on a coarse grid) loses no accuracy in a billion
+compositions.
 
-A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``, and the inverse transform
-turns a bound on every ``|dY_j|`` into one on every entry: the mean of ``|dY_j|`` over j, plus e times the mean of
-``|Y_j|``. A negligible Y_j is replaced by 0, with an error of its full size; so is a negligible part of any Y_j.
+A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``. After the inverse transform,
+every entry errs by at most the mean of ``|dY_j|`` over j, plus e times the mean of ``|Y_j|``. A negligible Y_j is
+replaced by 0, and its full size is added to the error; a negligible real or imaginary part of any Y_j is treated
+likewise.
 """
 
 from __future__ import annotations
@@ -43,7 +47,7 @@ sums of subnormal numbers, which a transform of smaller values, times twiddles, 
 
 
 def transform_error(n: int) -> float:
-    """Return ``e`` of the module docstring for an n-point transform."""
+    """Return the error bound ``e`` of the module docstring for an n-point transform."""
     return math.expm1(math.log2(max(n, 2)) * math.log1p(ROUNDINGS_PER_LEVEL * UNIT_ROUNDOFF))
 
 
@@ -56,14 +60,14 @@ def fast_length(n: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionPower:
-    """A circular convolution of powers.
+    """The computed circular convolution of powers of vectors.
 
     Attributes:
-        values: shape (n,), the convolution divided by ``exp(log_scale)``, with a relative error ``scale_error`` common
-            to all entries and an absolute error ``error`` of each, which may make entries negative.
-        origin: entry p belongs to position ``origin + p`` modulo n of the sum.
+        values: shape (n,), the convolution divided by ``exp(log_scale)``. Each entry has an absolute error of up to
+            ``error``, so that it may be negative. The scale has a relative error of up to ``scale_error``.
+        origin: entry p of ``values`` belongs to the position ``origin + p`` of the convolution, modulo n.
         error: bound on the absolute error of every entry of ``values``.
-        log_scale: log of the product of ``||x||_1^k``.
+        log_scale: log of the product of ``||x||_1^k`` over all vectors x and their exponents k.
         scale_error: bound on the error of ``log_scale``.
     """
 
@@ -78,7 +82,7 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
     """Return the n-periodic convolution of non-negative vectors, each to a power.
 
     Args:
-        vectors: ``(x, k)``, where x is at positions 0, 1, ... (modulo n) and is convolved k times.
+        vectors: pairs ``(x, k)`` of a vector and its exponent; the entries of x are at positions 0, 1, ... (modulo n).
         n: period, 5-smooth.
     """
     from scipy.fft import irfft
@@ -123,9 +127,10 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
 
 
 def _minus_one(x: Array, mode: int, n: int) -> tuple[ComplexArray, float]:
-    """Return the transform minus 1 of x, rotated so that its mode is at 0, and the mass away from the mode.
+    """Return ``X_j - 1``, the transform of x less 1, and the mass of x outside its mode.
 
-    The entry at 0 is not used: it follows from the sum being 1.
+    The vector x has sum 1, and is first rotated so that its mode is at 0. The entry at 0 is not used, as it follows
+    from the sum.
     """
     from scipy.fft import rfft
 

@@ -33,8 +33,8 @@ LEFT_OUT = 1e-18  # bound on the remainder of the series at the least size
 def log_gamma(real: float, imaginary: Array) -> tuple[ComplexArray, Array]:
     """Return ``log Gamma(real + i imaginary)`` for real > 0, continuous from the real axis, and a bound on its error.
 
-    Each rounding is charged with 8 units of the size of the term in which it occurs; an error of one unit in w moves
-    the logarithm by about ``|w log w|`` units, which are also charged.
+    Each rounding is charged with 8 units of round-off, relative to the term in which it occurs. A relative error of one
+    unit in w moves the logarithm by about ``|w log w|`` units, which are also charged.
     """
     w = real + 1j * np.asarray(imaginary, dtype=np.float64)
     shift = max(math.ceil(LEAST - real), 0)

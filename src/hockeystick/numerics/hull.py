@@ -1,10 +1,11 @@
 """The lower convex hull of a polygon given by its kinks, for lower bounds on a grid.
 
-If a curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` with P-masses ``p_j = q_j alpha_j`` at losses ``g_j = log
-alpha_j`` lies below the privacy curve of one round, it may replace that curve in a composition, whatever its total
-mass, as long as every mass is non-negative: with the other rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2``
-is increasing in f. So masses may be repaired locally, by any change that lowers f. The masses are tilted, ``p_j e^(t
-g_j)``; moving mass between knots rescales it.
+The curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` is a polygon with kinks, here called knots, at ``alpha_j``. Knot
+j has the loss ``g_j = log alpha_j`` and the P-mass ``p_j = q_j alpha_j``. If f lies below the privacy curve of one
+round and every mass is non-negative, f may replace that curve in a composition, whatever its total mass: with the other
+rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2`` is increasing in f. So masses may be repaired locally, by
+any change that lowers f. Masses are stored tilted, as ``p_j e^(t g_j)``, and are rescaled when they are moved between
+knots.
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ SAFE = 1 - 1e-12  # factor that covers the rounding of a repair
 
 
 class Lending:
-    """Transfers of mass between neighbouring knots that move the outcome merged around each knot onto the knot.
+    """Transfers of mass between neighbouring knots, which give the outcome merged around a knot the knot's loss.
+
+    The outcomes around a knot are merged into one, whose loss may differ from that of the knot. Mass from a
+    neighbouring knot corrects the difference.
 
     Args:
-        at: increasing losses of the knots, including an empty one on either side to borrow from, shape (n + 2,).
+        at: increasing losses of the knots, shape (n + 2,). The first and last knot are empty, and only lend mass.
         t: tilt of the masses.
     """
 
@@ -41,11 +45,12 @@ class Lending:
         self._scale: Array = np.exp(np.minimum(t * gap, 700.0))
 
     def hull(self, p: Array, d: Array) -> Array | None:
-        """Return masses at all knots after the hull has removed negative ones; ``None`` if it takes too long.
+        """Return masses at all knots after :func:`lower_hull` has removed negative ones; ``None`` if it gave up.
 
         Args:
             p: shape (n,), the mass merged around each knot.
-            d: shape (n,), lower bounds on its excess over the knot's loss g, ``int p (1 - e^(g - L))``.
+            d: shape (n,), for each knot a lower bound on ``int p (1 - e^(g - L))``, the excess of the merged losses L
+                over the knot's loss g.
         """
         rise, fall = np.maximum(d, 0.0) / self._up, np.maximum(-d, 0.0) / self._down
         held, lent, lifted = p + rise + fall, rise / self._scale[:-1], scaled(fall, self._scale[1:])
@@ -66,7 +71,7 @@ def scaled(mass: Array, factor: Array | float) -> Array:
 
 
 def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
-    """Return the lower convex hull of the polygon with these kinks, which has no negative masses.
+    """Return the lower convex hull of the polygon with these masses at its knots.
 
     Args:
         mass: shape (n,), tilted P-masses, some negative.
@@ -74,10 +79,11 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
         t: tilt of the masses.
 
     Returns:
-        Masses of the same shape, all non-negative; ``None`` if the repair takes too long or fails.
+        The masses of the hull, of the same shape and all non-negative; ``None`` if the repair takes too long or fails.
 
     In the interior, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve.
-    At either end it is merged with as many knots as necessary, and the resulting outcome is moved onto the grid.
+    At either end, a knot of negative mass is merged with as many neighbours as necessary, and the merged outcome is
+    moved onto the grid.
     """
     held = np.flatnonzero(mass)
     negative = [int(i) for i in np.flatnonzero(mass < 0)]
@@ -114,7 +120,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
 
 
 def _share(mass: Numbers, i: int, low: int, high: int, at: Numbers, t: float) -> None:
-    """Spread the (negative) mass at knot i over knots low and high, preserving Q-mass and P-mass."""
+    """Spread the (negative) mass at knot i over knots low and high, preserving total Q-mass and P-mass."""
     below, above, whole = at[low] - at[i], at[i] - at[high], at[low] - at[high]
     to_high = math.expm1(below) / math.expm1(whole)
     to_low = math.exp(below) * math.expm1(above) / math.expm1(whole)
@@ -123,14 +129,15 @@ def _share(mass: Numbers, i: int, low: int, high: int, at: Numbers, t: float) ->
 
 
 def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> int:
-    """Merge the knots above the highest non-negative one, m, into a single outcome, and move it onto the grid.
+    """Merge all knots above some knot m into a single outcome, and move it onto the grid.
 
-    The polygon has dipped below 0 at its upper end. A straight line down to zero replaces the part above m; it stands
-    for a single outcome of loss c >= g_m. Enough mass of knot m - 1 is merged with it to lower its loss to g_m; if
-    there is not enough, the loss is rounded down to g_m.
+    The polygon has dipped below 0 at its upper end; m is the highest knot at which it is not below 0. Above m, the
+    polygon is replaced by a straight line down to zero, which stands for a single outcome of loss c >= g_m. Enough mass
+    of knot m - 1 is merged with that outcome to lower its loss to g_m. If knot m - 1 has too little mass, the loss is
+    rounded down to g_m.
 
     Returns:
-        The new highest knot, -1 if there is none.
+        The new highest knot, or -1 if there is none.
     """
     p = q = passed = 0.0  # masses above m, in units of knot m
     for m in range(top - 1, max(bottom - 1, top - MAX_MERGED), -1):
@@ -152,12 +159,13 @@ def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> 
 
 
 def _settle_bottom(mass: Numbers, bottom: int, top: int, at: Numbers, t: float) -> int:
-    """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and move it onto the grid.
+    """Merge the knots up to some knot m into an outcome of loss c, g_m <= c < g_m+1, and move it onto the grid.
 
-    The outcome gets enough mass of knot m + 2 to have loss g_m+1, or is rounded down to g_m if there is too little.
+    Enough mass of knot m + 2 is merged with that outcome to raise its loss to g_m+1. If knot m + 2 has too little mass,
+    the loss is rounded down to g_m.
 
     Returns:
-        The new lowest knot, -1 if there is none.
+        The new lowest knot, or -1 if there is none.
     """
     p = q = passed = 0.0  # masses up to m, in units of knot m
     for m in range(bottom, min(top + 1, bottom + MAX_MERGED)):

@@ -1,19 +1,21 @@
-"""Laws of a loss on a grid, and their sum on the relevant window, with every error charged to one side.
+"""Laws of the privacy loss on a grid, and the law of their sum on a window, with every error charged to one side.
 
-The tilted masses of each law are convolved circularly on a window of n points; ``delta(eps) = e^(norm - t eps) E f(S -
-eps)`` with ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S. This is exact for every t > 0. The
-rounding of a Fourier transform is relative to the total mass, and thus to a delta of any size. The window [low, high),
-of width W, contains eps and most of the tilted law. A circular sum misses or adds three amounts, each charged:
+The tilted masses of each law are convolved circularly on a window of n points. With the tilted sum S of the losses,
+``delta(eps) = e^(norm - t eps) E f(S - eps)``, where ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0. This is exact for every t
+> 0. The rounding error of a Fourier transform is relative to the total mass, and thus to delta, however small delta is.
+The window [low, high), of width W, contains eps and most of the tilted law. A circular sum misses or adds three
+amounts, each charged:
 
-- mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, as f is past its peak there (upper bound
-  only);
-- mass below ``low``, and mass at or above ``eps + W``, may be counted at a place where f > 0: at most its probability
-  times the peak of f (lower bound only); mass between ``high`` and ``eps + W`` lands between ``low`` and ``eps``,
-  where f = 0;
-- the Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``): ``error * sum f``.
+- Mass above ``high`` is missing. It would add at most ``P_t(S >= high) f(high - eps)``, as f is past its peak there.
+  Only the upper bound is charged.
+- Mass below ``low``, and mass at or above ``eps + W``, may be wrapped to a place where f > 0. It then adds at most its
+  probability times the peak of f. Only the lower bound is charged. Mass between ``high`` and ``eps + W`` is wrapped to
+  places between ``low`` and ``eps``, where f = 0.
+- The Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``), hence by ``error * sum f`` in
+  all. Both bounds are charged.
 
-Tail probabilities are bounded by Markov's inequality: ``P_t(S >= b) <= E_t e^(theta (S - b))``, from the same masses
-that were convolved.
+Tail probabilities are bounded by Markov's inequality, ``P_t(S >= b) <= E_t e^(theta (S - b))``, with moments of the
+same masses that were convolved.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Mesh:
     kappa: float
 
     def moved(self, by: float) -> Mesh:
-        """Return the mesh with losses larger by ``by``, for unchanged masses."""
+        """Return the mesh with all losses raised by ``by``, on which stored masses represent the same P-masses."""
         return Mesh(self.offset + by, self.h, self.t, self.kappa + self.t * by)
 
 
@@ -56,8 +58,8 @@ class Mesh:
 class GridLaw:
     """Finite losses on a grid: P-masses ``mass[i] e^(kappa - t g)`` at ``g = offset + (first + i) h``.
 
-    For a bound, only P matters: ``delta(eps) = E_P (1 - e^(eps - L))_+`` is increasing in every mass and every loss, so
-    masses may be scaled and moved to cover rounding.
+    Bounds on delta need only the P-masses: ``delta(eps) = E_P (1 - e^(eps - L))_+`` is increasing in every mass and
+    every loss. So masses may be scaled, and moved to other losses, to cover rounding.
     """
 
     mesh: Mesh
@@ -86,7 +88,7 @@ class GridLaw:
 
     @property
     def log_mass(self) -> float:
-        """Return ``log E e^(t L)``, L the loss on the grid."""
+        """Return ``log E e^(t L)`` for the loss L on the grid and the tilt t of the mesh."""
         return self.log_moment(0.0) + self.mesh.kappa
 
 
@@ -94,7 +96,7 @@ Counted = Sequence[tuple[GridLaw, int]]
 
 
 def convolved(laws: Counted, start: int, n: int) -> ConvolutionPower:
-    """Return the circular convolution of all laws on n places, the first of which has index ``start``."""
+    """Return the circular convolution of all laws on n places; the first place has the grid index ``start``."""
     power = convolution_power([(law.mass, count) for law, count in laws], n)
     shift = (start - power.origin - sum(count * law.first for law, count in laws)) % n
     return replace(power, values=np.roll(power.values, -shift), origin=start)
@@ -102,7 +104,7 @@ def convolved(laws: Counted, start: int, n: int) -> ConvolutionPower:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The range [low, high) in which a sum is computed, and the extra tilts that bound its tails."""
+    """The range [low, high) in which a sum is computed, and the extra tilts that bound the mass below and above it."""
 
     low: float
     high: float
@@ -111,7 +113,9 @@ class Window:
 
 
 class Tail:
-    """Markov bounds on ``E_t [e^(theta sign (S - b)); sign S >= sign b] >= P_t(sign S >= sign b)`` at a few tilts.
+    """Bounds on one tail of the tilted sum S, by Markov's inequality at a few extra tilts theta.
+
+    ``P_t(sign S >= sign b)`` is at most the weighted tail ``E_t [e^(theta sign (S - b)); sign S >= sign b]``.
 
     Args:
         laws: laws of independent rounds, each normalised.
@@ -131,11 +135,11 @@ class Tail:
         self._end += 16 * UNIT_ROUNDOFF * size
 
     def log_beyond(self, b: float) -> float:
-        """Return the log of the bound at b: at most 0, and ``-inf`` beyond the last atom."""
+        """Return the log of the bound on the tail at b: at most 0, and ``-inf`` beyond the last atom of S."""
         return min(0.0, self.log_weight_beyond(b))
 
     def log_beyond_each(self, b: Array) -> Array:
-        """Return :meth:`log_beyond` at several places, ignoring the last atom."""
+        """Return :meth:`log_beyond` at several places, but without ``-inf`` beyond the last atom of S."""
         b = self._sign * b
         with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double is no bound
             bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
@@ -143,9 +147,10 @@ class Tail:
         return np.where(np.isnan(least), 0.0, least)
 
     def log_weight_beyond(self, b: float) -> float:
-        """Return the log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom.
+        """Return the log of the bound on the weighted tail at b; ``-inf`` beyond the last atom of S.
 
-        It is the least of the bounds; a NaN, the difference of two infinite terms, is none.
+        The log may exceed 0. It is the least over all tilts. A tilt whose bound is NaN, as a difference of two infinite
+        terms, is ignored.
         """
         b = self._sign * b
         if b > self._end:
@@ -155,7 +160,7 @@ class Tail:
 
 
 def log_markov(laws: Counted, theta: float) -> float:
-    """Return ``log E_t e^(theta S)`` of the sum of independent normalised laws, rounded up, possibly to infinity."""
+    """Return ``log E_t e^(theta S)`` for the sum S of independent normalised laws, rounded up, possibly to infinity."""
     parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
     sizes = [count * (1 + abs(theta) * float(np.abs(law.losses[[0, -1]]).max())) for law, count in laws]
     try:
@@ -165,13 +170,14 @@ def log_markov(laws: Counted, theta: float) -> float:
 
 
 class GridSum:
-    """The composed law of one side.
+    """The law of the total loss of all rounds, from which delta is bounded on one side.
 
     Args:
-        laws: (law, count), all with the same h and tilt.
-        window: range of the sum to keep.
-        side: side of the truth on which the answers must lie.
-        log_infinite: log of the P-mass at infinite loss over all rounds, including mass that an upper bound left out.
+        laws: pairs (law, number of rounds with it), all with the same h and tilt.
+        window: range in which the sum is computed.
+        side: side of the true delta on which all answers lie.
+        log_infinite: log of the P-mass at infinite loss over all rounds; for an upper bound, with the mass that was
+            left out of the laws.
     """
 
     def __init__(self, laws: Counted, window: Window, side: Side, log_infinite: float = -math.inf) -> None:
@@ -194,11 +200,11 @@ class GridSum:
 
     @property
     def _reach(self) -> float:
-        """Distance beyond epsilon up to which f is summed."""
+        """Largest ``S - epsilon`` up to which the weights f (see the module docstring) are summed."""
         return FADE / self.t + math.log1p(1 / self.t)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return certified log delta for this side, including the mass at infinite loss.
+        """Return a certified bound on log delta, on this object's side, including the mass at infinite loss.
 
         It is ``-inf`` if no positive delta is certified.
         """
@@ -206,7 +212,7 @@ class GridSum:
         return finite if math.isinf(self.log_infinite) else float(np.logaddexp(finite, self.log_infinite))
 
     def _log_finite(self, epsilon: float) -> float:
-        """Return the certified log of ``E (1 - e^(eps - S))_+``."""
+        """Return a certified bound on ``log E (1 - e^(eps - S))_+``, on this object's side."""
         t, h, n = self.t, self.h, len(self._values)
         slip = 32 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
         epsilon -= self.side * slip
@@ -235,9 +241,10 @@ class GridSum:
         return math.log(total) + self.log_norm - t * epsilon - self._norm_error - t * slip
 
     def _weighed(self, epsilon: float, first: int, last: int) -> tuple[float, float, float]:
-        """Return three sums over places ``first`` to ``last``: of f times the values, of f, and of f times their sizes.
+        """Return the sums of ``f v``, of ``f`` and of ``f |v|`` over the places from ``first`` to ``last - 1``.
 
-        They are computed block by block, and the sums of blocks are added without rounding.
+        Here v is the convolved mass of a place, and f its weight (see the module docstring). Each sum is computed block
+        by block, and the sums of the blocks are added without rounding.
         """
         sums: list[tuple[float, float, float]] = []
         for start in range(first, last, BLOCK):
@@ -252,12 +259,12 @@ class GridSum:
         return total, weight, size
 
     def slope(self, epsilon: float) -> float:
-        """Approximate ``-d log delta / d eps`` by a difference; 0 if no positive delta is certified a step farther."""
+        """Approximate ``-d log delta / d eps`` by a difference; 0 if delta is not certified at the larger epsilon."""
         step = max(2 * self.h, 1e-4 * epsilon)
         high, low = self.log_delta(epsilon), self.log_delta(epsilon + step)
         return (high - low) / step if low > -math.inf else 0.0
 
 
 def _log_weight(x: float, t: float) -> float:
-    """Return the logarithm of ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0."""
+    """Return the logarithm of the weight ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0."""
     return -t * x + math.log(-math.expm1(-x))

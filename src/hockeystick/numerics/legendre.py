@@ -1,11 +1,10 @@
 """Gauss-Legendre rules, and the largest panel width for which a rule is exact to double precision.
 
 For f analytic and bounded by M on the Bernstein ellipse with parameter rho around a panel of half-width c, the m-point
-rule errs by at most ``(64/15) c M rho^(-2m) / (1 - rho^-2)`` (Trefethen 2008 [Tre08], Theorem 4.5). The
-ellipse reaches ``A = c (rho + 1/rho)/2`` from the panel, so for a density that grows by ``exp(G A + A^2/2)`` over
-that distance the relative error is about ``rho^(-2m) exp(2 G A + A^2)`` with rho = 2A/c. Minimised over A this is
-below 2^-56 whenever ``c <= HALF_WIDTH[m] / (G + 4)``; ``tests/numerics/test_legendre.py`` evaluates the bound over the
-range of G that occurs.
+rule errs by at most ``(64/15) c M rho^(-2m) / (1 - rho^-2)`` (Trefethen 2008 [Tre08], Theorem 4.5). The ellipse reaches
+``A = c (rho + 1/rho)/2`` from the panel. If the density grows by a factor ``exp(G A + A^2/2)`` over that distance, the
+relative error is about ``rho^(-2m) exp(2 G A + A^2)`` with rho = 2A/c. Its minimum over A is below 2^-56 whenever ``c
+<= HALF_WIDTH[m] / (G + 4)``; ``tests/numerics/test_legendre.py`` evaluates the bound over the range of G that occurs.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def rule(nodes: int) -> tuple[Array, Array]:
 
 
 def panel_count(low: float, high: float, growth: float) -> float:
-    """Return the number of equal panels at which the rule is exact to double precision; it need not be finite."""
+    """Return the number of equal panels on which the rule is exact to double precision; it may be infinite."""
     return float(np.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES])))
 
 
@@ -66,5 +65,5 @@ def on_panels(edges: Array, nodes: int = NODES) -> tuple[Array, Array]:
 
 
 def on_equal_panels(low: float, high: float, growth: float) -> tuple[Array, Array]:
-    """Return the nodes and weights on as many equal panels as :func:`panel_count` says."""
+    """Return the nodes and weights of the rule on :func:`panel_count` equal panels between low and high."""
     return on_panels(np.linspace(low, high, int(panel_count(low, high, growth)) + 1))

@@ -41,7 +41,7 @@ def exp_beyond_first(x: Array) -> Array:
 
 
 def beyond_first(x: float) -> float:
-    """Return ``e^x - 1 - x`` of one number, in a tenth of the time of :func:`exp_beyond_first`."""
+    """Return ``e^x - 1 - x`` for a single number, ten times as fast as :func:`exp_beyond_first`."""
     if not -0.5 < x < 0.5:
         return math.expm1(x) - x if x < LARGEST else math.inf
     series = COEFFICIENTS[0]
@@ -51,9 +51,9 @@ def beyond_first(x: float) -> float:
 
 
 def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
-    """Return ``w (e^x - 1 - x)``, where w may underflow and e^x overflow, and the size of its terms.
+    """Return ``w (e^x - 1 - x)``, even if w underflows or e^x overflows, and the size of its terms.
 
-    An error e of log w moves the value by about e times that size.
+    An error e of log w moves the value by about e times the size of its terms.
     """
     weight = np.exp(log_weight)
     out = weight * exp_beyond_first(np.minimum(x, 1.0))
@@ -66,12 +66,12 @@ def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
 def log_peak(t: float) -> float:
     """Return ``log sup_{x >= 0} e^(-tx) (1 - e^-x) = t log t - (1+t) log(1+t)``, reached at ``x = log(1 + 1/t)``.
 
-    The inverse of t must be a double.
+    ``1/t`` must not overflow.
     """
     return -math.log1p(t) - t * math.log1p(1 / t)
 
 
 def log_peaks(t: Array) -> Array:
-    """Return :func:`log_peak` of many numbers, by NumPy's elementary functions."""
+    """Return :func:`log_peak` for an array of numbers, by NumPy's elementary functions."""
     out: Array = -np.log1p(t) - t * np.log1p(1 / t)
     return out

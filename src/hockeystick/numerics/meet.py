@@ -1,4 +1,4 @@
-"""Search for the epsilon at which a certified bound on log delta meets a target, moved outward until it is valid."""
+"""Search for the epsilon at which a certified bound on log delta meets a target, rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ NEARLY = 1.02  # factor on the step predicted by the slope
 
 
 def bracket(holds: Callable[[float], bool], at: float, step: float, limit: float) -> tuple[float, float]:
-    """Return the first place at which a condition holds, moving by doubling steps, after the place before it.
+    """Return two places of a search in doubling steps: the last before a condition holds, and the first where it holds.
 
-    The places are ``at``, ``at + step``, ``at + 3 step`` and so on up to a limit, or down to it if the step is
-    negative. The limit itself is not asked about: it is returned if the condition holds at no place before it.
+    The places tried are ``at``, ``at + step``, ``at + 3 step`` and so on up to a limit, or down to it if the step is
+    negative. The limit itself is not tried: it is returned as the second place if the condition holds at no place
+    before it.
     """
     nearest = min if step > 0 else max
     before = at
@@ -26,7 +27,7 @@ def bracket(holds: Callable[[float], bool], at: float, step: float, limit: float
 
 
 def outward(holds: Callable[[float], bool], at: float, step: float, limit: float) -> float:
-    """Return the first place of :func:`bracket` at which a condition holds, or else the limit.
+    """Return the first place tried by :func:`bracket` at which a condition holds, or else the limit.
 
     >>> outward(lambda x: x * x >= 2, 1.0, 0.125, 10.0)
     1.875
@@ -44,10 +45,10 @@ def upper_end(
 ) -> float:
     """Return an epsilon >= 0, near the least, at which a certified upper bound on log delta is at most the target.
 
-    The search has these states. *Outward*: from the guess by doubling steps, up while the bound is above the target, or
-    down while it is not. *At an end*: the supremum of the loss (infinite if there is none) or 0 is reached, and is the
-    answer. *Between*: the root of the bound is bracketed and found. *Beside*: up from that root until the bound itself
-    is at most the target, since roots are found only to a tolerance.
+    The search first moves from the guess in doubling steps: up while the bound is above the target, or down while it is
+    not. If it reaches 0, or the supremum of the loss (infinite if there is none), that is the answer. Otherwise the
+    root of the bound is now bracketed, and is found to a tolerance. Finally the search moves up from that root until
+    the bound itself is at most the target.
     """
     log_delta = cache(log_delta)  # each state begins where the previous one ended
 
@@ -71,10 +72,11 @@ def upper_end(
 def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
     """Return an epsilon >= 0, near the greatest, at which a certified lower bound exceeds the target; 0 if none.
 
-    The bound is on log delta. The search goes down from an upper end, since far from it a lower bound may be useless.
-    The slope gives the first step: if it is within the gap and reaches a certified epsilon, that is the answer. Else
-    the states mirror those of the upper end: *outward*, down by doubling steps until the bound is above the target;
-    *at an end*, 0; *between*; *beside*, down from the root until the bound itself exceeds the target.
+    The bound is on log delta. The search goes down from the guess, an upper end, since far from it a lower bound may be
+    useless. Its first step follows from the slope: if that step is shorter than the gap and reaches a certified
+    epsilon, this is the answer. Otherwise the search moves down in doubling steps until the bound is above the target,
+    and the answer is 0 if 0 is reached first. The root is now bracketed, and is found to a tolerance. Finally the
+    search moves down from that root until the bound itself exceeds the target.
     """
     log_delta = cache(log_delta)  # as above
 
@@ -92,7 +94,7 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
 
 
 def _first_step(excess: float, guess: float, slope: float) -> float:
-    """Estimated distance to the root, from the slope; capped, since the slope holds only locally."""
+    """Estimate the distance to the root from the slope, capped because the slope holds only locally."""
     step = 1.5 * abs(excess) / slope if math.isfinite(excess) else math.inf
     return max(min(step, 1 / slope + guess), 1e-9 * guess, 1e-15 / slope)
 

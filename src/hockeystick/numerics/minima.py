@@ -20,7 +20,7 @@ ITERATIONS = 500
 
 
 def least_place(function: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:
-    """Return the place of a minimum between two places, to about ``xtol``; any one of several minima.
+    """Return the place of a local minimum between ``low`` and ``high``, to about ``xtol``.
 
     >>> abs(least_place(lambda x: (x - 0.3) ** 2, 0.0, 1.0, xtol=1e-9) - 0.3) < 1e-8
     True
@@ -63,7 +63,10 @@ def least_place(function: Callable[[float], float], low: float, high: float, *, 
 def _parabola(
     best: tuple[float, float], second: tuple[float, float], third: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return numerator and denominator (>= 0) of the step from the best place to the minimum of a parabola."""
+    """Return the step from the best place to the minimum of a parabola, as a numerator and a denominator >= 0.
+
+    The parabola goes through three points, each given as a place and the function's value there.
+    """
     (x, f), (x_second, f_second), (x_third, f_third) = best, second, third
     r, q = (x - x_second) * (f - f_third), (x - x_third) * (f - f_second)
     p, q = (x - x_third) * q - (x - x_second) * r, 2.0 * (q - r)

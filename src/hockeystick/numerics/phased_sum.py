@@ -25,11 +25,12 @@ def phased_sum(
 ) -> tuple[ComplexArray, Array]:
     """Return ``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, as matrix products over blocks of nodes.
 
-    Also return the errors of the phase factors; if ``s_j v_k`` has few enough binary digits, only sine and cosine err.
+    Also return bounds on the errors of the phase factors ``e^(i s_j v_k)``. If the products ``s_j v_k`` are exact, only
+    sine and cosine contribute to them.
 
     Args:
         terms: shape (nodes,).
-        v: multiples of dv.
+        v: shape (nodes,), multiples of dv.
         dv: step of v.
         step: step of s.
         start: the first j.

@@ -17,10 +17,11 @@ LEAST_GAP = 8.9e-16
 
 
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float = LEAST_GAP) -> float:
-    """Return a root between two places of different sign, by Brent's method, to ``xtol + rtol |root|``.
+    """Return a root between two places where the function has different signs, to ``xtol + rtol |root|``.
 
     Raises:
-        ValueError: the function does not have different signs at the two places, or is NaN somewhere between.
+        ValueError: the function does not have different signs at the two places, or is NaN where the search evaluates
+            it.
         RuntimeError: the root is not found in :data:`ITERATIONS` steps.
 
     >>> abs(root(lambda x: x - 1e-250, 0.0, 1.0, xtol=1e-300, rtol=1e-13) - 1e-250) < 1e-260
@@ -57,9 +58,9 @@ def root(function: Callable[[float], float], low: float, high: float, *, xtol: f
 
 
 def _interpolated(before: tuple[float, float], at: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the step from ``at`` to the zero of the line through two points or inverse parabola through three.
+    """Return the step from ``at`` to the zero of the line through two points, or of the inverse parabola through three.
 
-    Each point is a place and the value there; ``nan`` if there is no such step.
+    Each point is a place and the function's value there. The step is NaN if there is no such zero.
     """
     (x, f), (x_at, f_at), (x_other, f_other) = before, at, other
     try:

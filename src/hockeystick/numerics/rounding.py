@@ -2,7 +2,8 @@
 
 A bound is *certified* when it is proved under the assumption that each function below returns a value within ``ULPS``
 units in the last place of the true one over the ranges used. ``tests/numerics/test_elementary_accuracy.py`` measures
-this against ball arithmetic; ``hockeystick doctor`` measures six of them on its machine (``numerics/doctor``).
+this against ball arithmetic. The command ``hockeystick doctor`` measures six of the functions on the user's machine
+(``numerics/doctor``).
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ def next_down(x: float, steps: int = 1) -> float:
 
 
 def exp_above(x: float) -> float:
-    """Return a double not below ``e^x``, at least :data:`TINY`; 0 at minus infinity.
+    """Return a double that is at least ``e^x`` and at least :data:`TINY`; 0 if x is minus infinity.
 
-    :data:`ULPS` units of the true value span twice as many doubles if a power of two lies in between.
+    The computed value is moved up by ``2 * ULPS`` doubles, because :data:`ULPS` units of the true value span twice as
+    many doubles if a power of two lies in between.
     """
     if x == -math.inf:
         return 0.0
@@ -58,12 +60,12 @@ def exp_above(x: float) -> float:
 
 
 def exp_below(x: float) -> float:
-    """Return a double not above ``e^x``, and not below 0."""
+    """Return a double that is at most ``e^x`` and at least 0."""
     value = math.exp(x)
     return max(next_down(value, ULPS), 0.0)
 
 
 def shortened(x: float, digits: int) -> float:
-    """Return x > 0 truncated to its first binary digits, so that small multiples of it are exact."""
+    """Return x > 0 truncated to its first ``digits`` binary digits, so that small multiples of it are exact."""
     mantissa, exponent = math.frexp(x)
     return math.ldexp(math.floor(math.ldexp(mantissa, digits)), exponent - digits)

@@ -19,7 +19,10 @@ def log_power(c: Array, t: int) -> Array:
 
 
 def log_roundings(n: int, t: int) -> float:
-    """Return the roundings of :func:`log_power`, like :func:`roundings`, but for sums without groups."""
+    """Return the number of roundings of a coefficient in :func:`log_power`, in the sense of :func:`roundings`.
+
+    It may be larger than in :func:`power`, as sums are not added in groups.
+    """
     return max(roundings(n, t), float(n * (n + 16)))
 
 
@@ -60,10 +63,10 @@ def _powered(base: Series, t: int, product: Callable[[Series, Series], Series]) 
 def power(c: Series, t: int) -> Series:
     """Return coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
 
-    For n <= t + 1, by J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, whose
-    weights are then all non-negative; else by squaring, which has no weights. Either way a coefficient is a sum of
-    products, each formed with fewer than :func:`roundings` roundings, so that its error is at most that many units of
-    the result of the same steps on ``|c|``.
+    For n <= t + 1, the method is J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``,
+    all of whose weights are then non-negative. For larger n it is repeated squaring, which has no weights. Either way a
+    coefficient is a sum of products, each formed with fewer than :func:`roundings` roundings. So its error is at most
+    that many units of round-off, relative to the coefficient that the same steps give for ``|c|``.
 
     Args:
         c: shape (n, columns), ``c_1, ..., c_n``.
@@ -95,11 +98,12 @@ def product(a: Series, b: Series) -> Series:
 
 
 def roundings(n: int, t: int) -> float:
-    """Error of coefficient n in :func:`power`, in units of round-off, relative to its result for ``|c|``.
+    """Return the error of coefficient n in :func:`power`, in units of round-off, relative to its result for ``|c|``.
 
-    Recurrence: term k of a sum undergoes 2 roundings of its weight, 4 of two products, fewer than k additions in its
-    group and ``1 + log_2 k <= k`` of groups, at most 8 k in all, on top of those of coefficient n - k. Squaring: n + 16
-    for each of at most twice as many products as t has digits, each of which doubles the error so far.
+    In the recurrence, term k of a sum undergoes 2 roundings of its weight, 4 of two products, fewer than k of additions
+    in its group, and ``1 + log_2 k <= k`` of additions of groups. These are at most 8 k in all, on top of the roundings
+    of coefficient n - k. In squaring there are at most twice as many products as t has digits. Each of them adds n + 16
+    roundings and doubles the error so far.
     """
     if n > t + 1:
         return float((n + 16) * 2 * t)

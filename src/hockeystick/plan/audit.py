@@ -1,9 +1,9 @@
-"""Auditing: a test of whether an attacked run is compatible with the filed plan.
+"""Auditing: a test of whether an attack on one run contradicts the plan of that run.
 
-Canaries are records, each of which is put into the data or left out by its own fair coin; under ``zero-out`` each is in
-the data, and the coin decides if it contributes or its contribution is set to zero. An attacker sees the release,
-chooses any number of canaries, and guesses for each of them if it is in; v of the r guesses are right. Many right
-guesses are improbable under the plan, and so are evidence against it.
+Canaries are records, each of which is put into the data or left out by its own fair coin. Under ``zero-out``, each
+canary is in the data, and its coin decides if it contributes or its contribution is set to zero. An attacker sees the
+release, chooses r canaries, and guesses the coin of each of them; v of the r guesses are right. Many right guesses are
+improbable under the plan, and therefore are evidence against it.
 
 **The bound** (Steinke, Nasr, Jagielski 2023 [SNJ23], the main result, for approximate differential privacy). Let the
 run be (epsilon, delta)-differentially private under adding and removing a record, m the number of canaries, and
@@ -14,22 +14,23 @@ Then v or more guesses are right with probability at most
 
 whatever the attacker does, in one run, and however the canaries influence each other.
 
-The proof needs one property of the two outcomes of a coin: given all other coins, the laws of the release are (epsilon,
-delta)-close in both orders. Under ``zero-out`` a coin decides between the contribution and none, the two data sets are
-neighbours in that relation, and the plan's delta covers both of its directions: the same bound holds.
+The proof needs one property: given all other coins, the two laws of the release for the two outcomes of a coin are
+(epsilon, delta)-close in both orders. Under ``zero-out``, a coin decides between the contribution and none, so the two
+data sets are neighbours in that relation. The plan's delta covers both directions of the relation, so the same bound
+holds.
 
-A plan has such a guarantee at every epsilon, with the delta of its own certified curve. A second bound takes the whole
-curve at once (Mahloujifar, Melis, Chaudhuri 2025 [MMC25]; ``audit_recursion.py`` has the recursion and its proof). All
-of these bound one number, the largest probability of v or more right guesses under any attack on the plan, and none is
-random: the smallest of them is a bound, too, and is the p-value here. It is a statement about the plan as stated: if it
-is at most the significance, either something improbable has happened or the run did not follow the plan (its noise,
-sampling or clipping differs, or a batch leaks otherwise). A large p-value does not support the plan: the attack may be
-weak.
+A plan has such a guarantee at every epsilon, with the delta of its own certified curve, so there is one such bound for
+every epsilon. Another bound takes the whole curve at once (Mahloujifar, Melis, Chaudhuri 2025 [MMC25];
+``audit_recursion.py`` has the recursion and its proof). All these numbers bound the largest probability of v or more
+right guesses under any attack on the plan, and none of them is random. So the smallest of them is a bound, too; it is
+the p-value here. If the p-value is at most the significance, either something improbable has happened or the run did
+not follow the plan as stated (its noise, sampling or clipping differs, or a batch leaks otherwise). A large p-value
+does not support the plan: the attack may be weak.
 
-**Rounding.** The maximum over i is taken over blocks: for ``a <= i <= b`` the quotient is at most ``(f(v - b) - f(v))
-/ a``, which is the quotient at b times ``b / a``. Blocks are single up to :data:`SINGLE` and then grow by
-:data:`GROWTH`, so that the second term is too large by at most that fraction; tails of the binomial law, which are
-incomplete beta functions, are raised by :data:`SPARE`.
+**Rounding.** The maximum over i is taken over blocks. In a block ``a <= i <= b``, the quotient is at most ``(f(v - b) -
+f(v)) / a``, which is the quotient at b times ``b / a``. A block is a single i up to :data:`SINGLE`; beyond, blocks grow
+by the factor :data:`GROWTH`, so that the second term of the bound is too large by at most this factor. Tails of the
+binomial law are computed as incomplete beta functions, and raised by the fraction :data:`SPARE`.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: fl
 
 
 def _tails(least: npt.NDArray[np.int64], trials: int, chance: float) -> Array:
-    """Upper bounds on the probability of at least ``least`` successes; 1 where ``least`` is at most 0."""
+    """Return upper bounds on the probability of at least ``least`` successes; 1 where ``least`` is at most 0."""
     from scipy.special import betainc
 
     at = np.maximum(least, 1).astype(np.float64)
@@ -151,7 +152,7 @@ class Audit:
         correct: number of right guesses.
         significance: largest p-value at which the plan is rejected.
         p_value: an upper bound on the probability of so many right guesses if the run followed the plan.
-        epsilon: the single point of the plan's certified curve with the strongest evidence against the run.
+        epsilon: epsilon of that point on the plan's certified curve which alone gives the smallest p-value.
         delta: the plan's delta at that point.
         whole_curve: True if the p-value needs the whole curve; False if the point (epsilon, delta) alone gives it.
     """
@@ -189,10 +190,10 @@ class Audit:
         return "not rejected: the guesses do not contradict this plan, which does not prove that the run followed it"
 
     def epsilon_below(self, delta: float) -> float:
-        """Return the largest epsilon that is rejected at a delta, an empirical lower bound; 0 if none is rejected.
+        """Return an empirical lower bound on epsilon at a delta: the largest epsilon that the guesses reject, or 0.
 
-        It concerns the run alone, not the plan. It holds with confidence ``1 - significance`` for one delta chosen
-        beforehand.
+        The bound concerns the run alone, not the plan. It holds with confidence ``1 - significance``, for one delta
+        chosen beforehand.
 
         Raises:
             InvalidInputError: a delta outside [0, 1).
@@ -236,9 +237,9 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
 
 
 def rejects(plan: Plan, found: Audit) -> bool:
-    """Return True if the guesses recorded in an audit, whether of this plan or of another, reject a plan.
+    """Return True if a plan is rejected by the guesses of an audit, which may be an audit of another plan.
 
-    One descent of the recursion decides if the p-value is at most the significance, without computing it.
+    One run of the recursion decides if the p-value is at most the significance; the p-value itself is not computed.
     """
     counts = found.canaries, found.guesses, found.correct
     (point, _, _), least_wrong = _searched(plan, *counts, found.significance)
@@ -248,7 +249,7 @@ def rejects(plan: Plan, found: Audit) -> bool:
 def _searched(
     plan: Plan, canaries: int, guesses: int, correct: int, significance: float
 ) -> tuple[tuple[float, float, float], WrongGuesses]:
-    """Return the p-value of the best single point with its epsilon and delta, and the bound from all points tried."""
+    """Return the smallest p-value from one point, with its epsilon and delta, and the bound g from all points tried."""
     far = plan.epsilon(min(LEAST_SHARE * significance / (2 * canaries), 0.5)).ends["upper"]
     curve, dense = _curve(plan)
     points: list[tuple[float, float]] = []
@@ -272,7 +273,7 @@ def _searched(
 
 
 def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
-    """Return a function from epsilons to upper bounds on delta, and True if many are cheap, as with a profile."""
+    """Return a function from epsilons to upper bounds on delta, and True if it is cheap (from a profile)."""
     try:
         profile = plan.profile()
         profile.delta(np.zeros(1))

@@ -1,50 +1,54 @@
 """Largest probability of many right guesses in one run, given a whole trade-off function.
 
 The setting is that of ``audit.py``: m canaries, each in the data by its own fair coin, and c guesses, of which C are
-right. Let every pair of neighbouring data sets satisfy ``P(A) <= fbar(Q(A))`` for all events A and both orders, fbar
-concave and increasing: fbar is 1 minus the trade-off function of the run. Mahloujifar, Melis and Chaudhuri 2025 [MMC25]
-bound the law of C by a recursion over fbar; the inequality, for two values per canary, and the optimality of the
-recursion are proved here.
+right. Let fbar be 1 minus the trade-off function of the run, which is concave and increasing: the laws P, Q of the
+release on any two neighbouring data sets, in either order, satisfy ``P(A) <= fbar(Q(A))`` for all events A.
+Mahloujifar, Melis and Chaudhuri 2025 [MMC25] bound the law of C by a recursion over fbar. The inequality behind it, for
+two values per canary, and the optimality of the recursion are proved here.
 
 **The inequality.** Write ``p_j = P(C = j)``, and for i from c down to 0
 
     S_i = P(C >= i),   R_i = E[C; C >= i],   H_i = E[c - C; C >= i],   so that   R_i + H_i = c S_i .
 
-Then ``R_(i+1) / m <= fbar(H_i / m)``. *Proof*: fix the coins of all canaries but one, l, and let ``A_b`` be the event,
-about the release, that l is guessed to be b (1: in) and that i or more of the other guesses are right. With the laws
-``P_0, P_1`` of the release for the two values of l,
+Then ``R_(i+1) / m <= fbar(H_i / m)``. *Proof*: fix the coins of all canaries but one, called l. Let ``A_b`` be the set
+of releases on which l is guessed to be b (1: in) and i or more of the other guesses are right. With the laws ``P_0,
+P_1`` of the release for the two values of l,
 
     P(l is guessed right, C >= i + 1 | others) = (P_0(A_0) + P_1(A_1)) / 2,
     P(l is guessed wrong, C >= i | others) = (P_1(A_0) + P_0(A_1)) / 2 ,
 
-and the first is at most fbar of the second, as each term is and fbar is concave. Averaging over the other coins and
-over l, by concavity again, makes ``R_(i+1) / m`` of the left and ``H_i / m`` of the right.
+The first probability is at most fbar of the second, since ``P_0(A_0) <= fbar(P_1(A_0))``, ``P_1(A_1) <=
+fbar(P_0(A_1))`` and fbar is concave. When both are averaged over the other coins and over l, the first becomes
+``R_(i+1) / m`` and the second ``H_i / m``, and the inequality stays, again as fbar is concave.
 
-An attacker that guesses fewer than c may guess the rest at random, which can only add right ones: the bound holds for
-*at most* c guesses.
+An attacker with fewer than c guesses may add random ones, which can only increase the number of right guesses: the
+bound holds for *at most* c guesses.
 
 **The recursion.** Let g be at most the inverse of fbar, so that ``H_i >= m g(R_(i+1) / m)``, and suppose ``S_v >=
-beta``. For every i (both sides are sums over ``j >= i``, and ``sum_(j >= i) (j - i) p_j = sum_(l > i) S_l``)
+beta``. For every i, since both sides are sums over ``j >= i`` and ``sum_(j >= i) (j - i) p_j = sum_(l > i) S_l``,
 
     (c - i) R_i = i H_i + c sum_(l > i) S_l ,   c S_i = R_i + H_i .
 
 All signs are positive, so lower bounds on S_l for l > i, on R_(i+1) and on H_i give lower bounds on R_i and S_i. The
 recursion begins with ``R_v >= v beta``, goes down from v, and takes ``m g(R_(i+1) / m)`` as the bound on H_i. S, R and
-H all rise as i falls, so each keeps its bound where nothing better is known. (Nothing is known of H_v: an attacker that
-is right so often may always be right.) If the lower bound on some S_i exceeds 1, v or more right guesses do not have
-the probability beta, whatever the attack.
+H all rise as i falls, so a lower bound for one i also holds for smaller i, and is kept there unless a better one is
+known. (Nothing is known of H_v: an attacker with v right guesses may always be right.) If the lower bound on some S_i
+exceeds 1, the assumption ``S_v >= beta`` is refuted: v or more right guesses have a probability below beta, whatever
+the attack.
 
-Steps may be skipped (the bounds on S, R and H are then weaker), and the descent may end anywhere: to take at most
-:data:`MOST_STEPS` steps, each is ``sqrt(c) / RESOLUTION`` guesses long.
+The recursion may skip values of i, which weakens the bounds on S, R and H, and it may end anywhere. It takes at most
+:data:`MOST_STEPS` steps, and each step skips to an i that is smaller by ``sqrt(c) / RESOLUTION``.
 
-**The curve.** (epsilon, delta) in both orders means ``P(A) <= e^eps Q(A) + delta``, and for the complements ``1 - Q(A)
-<= e^eps (1 - P(A)) + delta``: so ``g(r)`` may be the largest of 0 and the lines
+**The curve.** A point (eps, delta) that holds in both orders means ``P(A) <= e^eps Q(A) + delta``, and for the
+complements ``1 - Q(A) <= e^eps (1 - P(A)) + delta``. So ``g(r)`` may be the largest of 0 and the lines
 
     e^-eps (r - delta) ,   e^eps (r - delta - (1 - delta) (1 - e^-eps))
 
-over any number of points of a certified curve. Each line is a bound; those that are never the largest are left out.
-**Rounding**: all quantities are positive and computed by a few operations each, and every one is lowered by
-:data:`DOWN` as it is stored.
+over any number of points (eps, delta) of a certified curve. Each line alone is a lower bound, and lines that are
+nowhere the largest are left out.
+
+**Rounding.** All quantities are positive and computed by a few operations each. Each is multiplied by :data:`DOWN`,
+which is slightly below 1, before it is stored.
 """
 
 from __future__ import annotations
@@ -70,10 +74,11 @@ HALVINGS = 30
 
 
 class WrongGuesses:
-    """A lower bound g on the inverse of fbar, from points of a certified curve.
+    """The function g of the module docstring: a lower bound on the inverse of fbar, from points of a certified curve.
 
     Args:
-        points: epsilons, 0 or greater, each with an upper bound on delta that holds in both orders.
+        points: pairs of an epsilon, 0 or greater, and an upper bound on delta that holds for both orders of the two
+            data sets.
     """
 
     def __init__(self, points: Iterable[tuple[float, float]]) -> None:
@@ -104,7 +109,10 @@ class WrongGuesses:
         self._lines, self._starts = kept, starts
 
     def __call__(self, r: float) -> float:
-        """Return g(r), at least 0; each line is a bound everywhere, so rounding where two lines cross does no harm."""
+        """Return g(r), at least 0.
+
+        The largest line at r is found up to rounding, which does no harm, since each line is a bound at every r.
+        """
         slope, root = self._lines[max(bisect(self._starts, r) - 1, 0)]
         return max(slope * (r - root) * DOWN, 0.0)
 

@@ -29,8 +29,8 @@ def records_of(samplings: Iterable[Sampling]) -> int | None:
 def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str, ...]:
     """Return the warnings on the sampling schemes (``Sampling.caution``), and on a delta if one is given.
 
-    Publishing one of n records whole, chosen at random, is (0, 1/n)-differentially private, so no delta of 1/n or more
-    rules it out (Dwork, Roth 2014 [DR14], Section 2.3).
+    A mechanism that publishes one of n records, chosen at random, is (0, 1/n)-differentially private. So a delta of 1/n
+    or more does not rule out such a mechanism (Dwork, Roth 2014 [DR14], Section 2.3).
     """
     samplings = tuple(samplings)
     cautions = tuple(dict.fromkeys(sampling.caution for sampling in samplings if sampling.caution is not None))
@@ -44,12 +44,12 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
 
 
 def told(found: Found, about: Plan | Iterable[Sampling], delta: float | None) -> Found:
-    """Return an answer with its assumptions and warnings, also on its ``log_delta`` if it has one.
+    """Return an answer with its assumptions and warnings, which its ``log_delta``, if any, gets as well.
 
     Args:
         found: answer of an accountant.
-        about: the plan, or the sampling schemes of its rounds if nothing else matters.
-        delta: target or result; ``None`` if the answer has no delta.
+        about: the plan, or the sampling schemes of its rounds if nothing else has assumptions.
+        delta: the target delta, or the delta found; ``None`` if the answer has no delta.
     """
     if isinstance(about, Iterable):
         samplings = tuple(about)

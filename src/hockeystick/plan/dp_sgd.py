@@ -58,11 +58,13 @@ def dp_sgd(
             must make up whole epochs; ``"random-allocation"`` accepts a partial last epoch, as a round of its own.
         batch_size: expected batch size; exact batch size if the sampling scheme fixes it.
         dataset_size: number of records.
-        steps_per_epoch: for ``"shuffled"`` and ``"random-allocation"``; both sizes can replace it.
+        steps_per_epoch: for ``"shuffled"`` and ``"random-allocation"``; ``batch_size`` and ``dataset_size`` can replace
+            it.
         last_batch_size: for ``"random-allocation"`` with ``batch_size`` and ``steps_per_epoch``: expected size of the
             last batch.
         check_in: for ``"random-allocation"``: probability that a record takes part in an epoch at all.
-        drop_last: for ``"shuffled"`` with both sizes: true if the loader drops an incomplete last batch.
+        drop_last: for ``"shuffled"`` with ``batch_size`` and ``dataset_size``: true if the loader drops an incomplete
+            last batch.
         draws: for ``"with-replacement"`` with ``dataset_size``: number of draws per step.
         max_batch_size: for ``"truncated-poisson"`` with ``sample_rate`` and ``dataset_size``: larger batches are cut
             to this size.
@@ -75,8 +77,9 @@ def dp_sgd(
         unit: protected unit, ``"record"`` or ``"user"``; ``"user"`` needs ``records_per_unit``. Each record is clipped
             separately.
         records_per_unit: maximum number of records of one user in the dataset, or in one partition of it.
-        partitions_per_unit: with ``sampling="none"``, if every step runs on each partition separately: maximum number
-            of partitions with records of one unit. By default there are no partitions.
+        partitions_per_unit: maximum number of partitions that hold records of one unit, if the data are partitioned and
+            every step runs on each partition separately; only with ``sampling="none"``. By default the data are not
+            partitioned.
 
     Raises:
         InvalidInputError: a missing, superfluous or invalid argument.
@@ -140,7 +143,7 @@ def dp_sgd(
 
 
 def noised(noise_multiplier: float) -> Gaussian | Pmf:
-    """Return the mechanism of a noise multiplier; at 0, the one whose outcome reveals the dataset with certainty.
+    """Return the Gaussian mechanism with this noise multiplier; at 0, a mechanism that reveals the dataset for sure.
 
     >>> print(dp_sgd(0, sample_rate=0.01, steps=10).epsilon(1e-5))
     inf (certified)
@@ -154,7 +157,7 @@ def noised(noise_multiplier: float) -> Gaussian | Pmf:
 
 
 def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) -> str:
-    """Return the remedy for a batch size that the scheme takes in another form."""
+    """Return the end of an error message: the keys that the scheme takes in place of the given batch size or rate."""
     if key == "batch_size" and "sample_rate" in known:
         size, records = given[key], given.get("dataset_size")
         share = "batch_size / dataset_size" if records is None else f"{domains.shown(size)}/{domains.shown(records)}"
@@ -166,10 +169,10 @@ def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) 
 
 
 def _scheme(name: str, **keys: float | str | None) -> Sampling:
-    """Return the sampling scheme of that name with these keys; ``None`` stands for a missing one.
+    """Return the sampling scheme of that name with these keys; keys with the value ``None`` count as not given.
 
     Raises:
-        InvalidInputError: no scheme of that name, a key that it does not have, or one that is missing.
+        InvalidInputError: there is no scheme of that name, it does not have one of the keys, or a key is missing.
     """
     schemes: dict[str, type[Sampling]] = {Poisson.name: Poisson}
     if name != Poisson.name:

@@ -67,7 +67,8 @@ def load_plan(path: str | Path) -> Plan:
         path: a ``.toml`` or ``.json`` file of at most 10 MB, in UTF-8.
 
     Raises:
-        InvalidInputError: the file cannot be read or is not a plan; one line that names the file and the key.
+        InvalidInputError: the file cannot be read or is not a plan; the message is one line that names the file and the
+            key.
     """
     syntax = _syntax_of(path)
     return parse_plan(_content(path), str(path), syntax)
@@ -99,11 +100,12 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> 
 
     Args:
         content: the text, or its bytes in UTF-8; at most 10 MB.
-        source: its name in messages: a file name, ``<stdin>``.
+        source: name of the text in messages, such as a file name or ``<stdin>``.
         syntax: ``"TOML"`` or ``"JSON"``; by default JSON if the text begins with ``{``, else TOML.
 
     Raises:
-        InvalidInputError: it is not a plan; one line that begins with ``source`` and names round and key.
+        InvalidInputError: the text is not a plan; the message is one line that begins with ``source`` and names the
+            round and the key.
     """
     try:
         text = _decoded(content)
@@ -120,7 +122,7 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
     """Return the plan with the keys of a plan file.
 
     Raises:
-        InvalidInputError: an invalid key or value; one line that names round and key.
+        InvalidInputError: an invalid key or value; the message is one line that names the round and the key.
 
     >>> plan_from_dict({"delta": 1e-6, "round": [{"mechanism": "gaussian", "noise_multiplier": 2, "count": 1e3}]}).steps
     1000
@@ -147,7 +149,8 @@ def rounds_in_order(items: list[Any]) -> list[Round]:
     """Return the rounds of ``[[round]]`` tables in their order, without the merging and sorting that a plan does.
 
     Raises:
-        InvalidInputError: there is no round, or one is invalid in a plan file; one line that names round and key.
+        InvalidInputError: there is no round, or a round would be invalid in a plan file; the message is one line that
+            names the round and the key.
 
     >>> [item.count for item in rounds_in_order([{"mechanism": "laplace", "scale": 10, "count": 2}] * 2)]
     [2, 2]
@@ -167,7 +170,7 @@ def rounds_to_dicts(rounds: Iterable[Round]) -> list[dict[str, Any]]:
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
-    """Return the keys of the plan file.
+    """Return the keys and values of the plan file.
 
     A round is given by its epochs if it has them, else by its count. Optional keys are left out at their default.
 
@@ -256,7 +259,7 @@ def _round_keys(item: Round) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """Return a value with lists in place of tuples, as a parsed file has them, and with fractions as written."""
+    """Return a value as a parsed file would have it: tuples become lists, and fractions become text."""
     if isinstance(value, Fraction):
         return written(value)
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
@@ -307,7 +310,7 @@ def _parsed_toml(text: str) -> Any:
 
 
 def _check_toml_size(text: str) -> None:
-    """Refuse text for which the parser would need gigabytes or minutes: it keeps a kilobyte for each table.
+    """Refuse text for which the TOML parser, which keeps a kilobyte for each table, would need gigabytes or minutes.
 
     Raises:
         InvalidInputError: more dots, brackets or braces than a plan of MAX_ROUNDS rounds has.
@@ -354,7 +357,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def toml_text(keys: Mapping[str, Any]) -> str:
-    """Return TOML for the few shapes that a plan has: scalars and lists of them, tables, one list of tables."""
+    """Return a plan's keys and values as TOML: scalars, lists, tables, and the list of tables ``round``."""
     named = {key: value for key, value in keys.items() if isinstance(value, Mapping)}
     lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key != "round" and key not in named]
     tables = [(f"[{name}]", table) for name, table in named.items()]

@@ -1,23 +1,22 @@
 """Several releases about one batch, and several clips of one record, as one round of normal noise.
 
-**Joint release.** From one batch B the sums S_1(B), S_2(B), ... are released, the i-th with normal noise of s_i times
-C_i, where a record moves S_i by at most C_i in L2 norm: a clipped gradient and the share of clipped records (adaptive
-clipping), or several queries. Divide the i-th release by ``s_i C_i``: the release is one vector with standard normal
-noise, which a record moves by at most
+**Joint release.** From one batch B the sums S_1(B), S_2(B), ... are released. A record moves S_i by at most C_i in L2
+norm, and S_i gets normal noise of standard deviation ``s_i C_i``. Examples are several queries, or a clipped gradient
+and the share of clipped records (adaptive clipping). Divide the i-th release by ``s_i C_i``: all releases together are
+one vector with standard normal noise, which a record moves by at most
 
     sqrt(sum_i 1 / s_i^2) = 1 / s,
 
 since the squares of the norms of the parts add up. That is the Gaussian mechanism with noise multiplier s (Dong, Roth,
-Su 2022 [DRS22], Theorem 2.7), attained where a record moves each part by C_i. If S_2 is chosen after the first
-release is seen, the composition on a *given* batch is dominated by the same pair (their Corollary 3.3). The batch being
-the same, a sampled round is the sampled pair of that one mechanism: **one** round with noise multiplier s, and not two
-sampled rounds, which would draw two batches. For adaptive clipping this is Andrew, Thakkar, McMahan, Ramaswamy 2021
-[ATMR21], Theorem 1, whose count of ``b - 1/2`` moves by at most 1/2, so that its noise multiplier is twice
-its standard deviation.
+Su 2022 [DRS22], Theorem 2.7), attained where a record moves each S_i by C_i. If S_2 is chosen after the first release
+is seen, the composition on a *given* batch is dominated by the same pair (their Corollary 3.3). All releases use the
+same batch, so with sampling they are **one** sampled round with noise multiplier s, and not several sampled rounds,
+each of which would draw its own batch. For adaptive clipping this is Andrew, Thakkar, McMahan, Ramaswamy 2021 [ATMR21],
+Theorem 1. There, the sum of ``b - 1/2`` over the records, where b is 0 or 1 and tells if the record is clipped, moves
+by at most 1/2, so that its noise multiplier is twice its standard deviation.
 
 **Clips of parts.** A record whose gradient is clipped layer by layer, to norms C_1, ..., C_d, has a gradient of norm at
-most ``sqrt(sum C_l^2)``, attained if every layer attains its norm: the clipping norm that a noise multiplier is
-relative to.
+most ``sqrt(sum C_l^2)``, attained if every layer attains its norm. A noise multiplier is relative to this number.
 """
 
 from __future__ import annotations

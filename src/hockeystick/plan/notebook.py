@@ -18,7 +18,7 @@ PARAMETERS = 120  # characters of the parameters of a round
 
 
 def plan_html(plan: Plan) -> str:
-    """Return a table with a row for each kind of round, and the relation and the target in the caption.
+    """Return a table with a row for each kind of round, and the adjacency and the target delta in the caption.
 
     >>> from hockeystick import dp_sgd
     >>> "<td>poisson</td><td>noise_multiplier = 1.0, sample_rate = 0.01</td>" in plan_html(dp_sgd(1.0, 0.01, 10))
@@ -40,7 +40,7 @@ def plan_html(plan: Plan) -> str:
 
 
 def profile_html(profile: Profile) -> str:
-    """Return the plan, with advantage and true-positive rates of the best attack, or the reason why there are none."""
+    """Return the plan, and the advantage and true-positive rates of the best attack or the reason for their absence."""
     try:
         rates = profile.tpr(list(RATES))
     except UnsupportedError as error:

@@ -63,7 +63,7 @@ KEY_NAMES: Mapping[str, tuple[str, ...]] = {
 
 
 def key_meant(key: object, known: Iterable[str]) -> str | None:
-    """Return the known key with the meaning of another tool's key; ``None`` if there is none.
+    """Return the key among ``known`` that has the meaning of another tool's key, or ``None``.
 
     >>> key_meant("sigma", ["noise_multiplier", "count"]), key_meant("sigma", ["scale"])
     ('noise_multiplier', None)

@@ -48,18 +48,21 @@ class Plan(metaclass=NamedArguments):
     """Rounds under one neighbouring relation, in canonical order.
 
     Args:
-        rounds: any iterable of rounds; equal ones are merged, those with epochs separately from those with steps.
+        rounds: any iterable of rounds. Rounds that differ only in their number of runs are merged, but a round given by
+            its epochs is not merged with one given by its steps.
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"``, ``"replace-one"`` or ``"zero-out"``.
         delta: default target of :meth:`epsilon`, from 1e-300 to 1.
-        published: claims of a source about the plan (``source``, ``epsilon``, ...); never used in a computation.
+        published: claims about the plan in a publication (``source``, ``epsilon``, ...); never used in a computation.
         unit: protected unit: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records of
             one user (``plan/users.py``).
         records_per_unit: for users, the largest number of records of one user in the dataset, or in one partition of
             it.
-        partitions_per_unit: largest number of partitions with records of one unit, if every round is run on each
-            partition separately; 1 for single records. By default the data are not split.
+        partitions_per_unit: largest number of partitions that hold records of one unit, if the data are partitioned and
+            every round is run on each partition separately; 1 for single records. By default the data are not
+            partitioned.
         best_of: the law of the number of runs, if only the best of a random number of runs of all rounds is released.
-        delta_target: the field that holds ``delta``; an argument only so that ``dataclasses.replace`` can pass it.
+        delta_target: not for callers: the field that holds ``delta``, an argument only so that ``dataclasses.replace``
+            works.
 
     Raises:
         InvalidInputError: an unknown adjacency or unit, ``records_per_unit`` missing for users or given for single
@@ -159,7 +162,7 @@ class Plan(metaclass=NamedArguments):
     __rmul__ = __mul__
 
     def with_rounds(self, rounds: Iterable[Round]) -> Plan:
-        """Return the plan with other rounds; relation, target, unit and selection stay.
+        """Return the plan with other rounds; adjacency, target delta, unit and selection stay.
 
         Raises:
             InvalidInputError: an item is not a round.
@@ -199,7 +202,7 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def premises(self) -> dict[str, str]:
-        """Conditions that the program must satisfy: sentences by topic."""
+        """Conditions that the program must satisfy, as sentences by topic."""
         said = {f"sampling {sampling.name}": sampling.assumption for sampling in self.samplings}
         for item in self.rounds:
             said |= item.mechanism.premises
@@ -216,9 +219,10 @@ class Plan(metaclass=NamedArguments):
 
     @cached_property
     def by_group(self) -> bool:
-        """True if the plan protects users, and some round has no proven pair for their records.
+        """True if the plan protects users, and some round has no proven pair for a user's records.
 
-        Rounds that are refused for ``records_per_unit`` records do not count: their refusal is the answer.
+        A round that is refused outright for ``records_per_unit`` records does not count: a query about the plan then
+        raises that refusal.
         """
         if self.records_per_unit == 1:
             return False
@@ -232,7 +236,7 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def whole(self) -> bool:
-        """True if the plan is not answered by composing pairs but by another route (``plan/users.py``)."""
+        """True if answers come from group privacy or a selection (``plan/users.py``), not from composing pairs."""
         return self.best_of is not None or (self.records_per_unit > 1 and self.by_group)
 
     @cached_property
@@ -242,10 +246,10 @@ class Plan(metaclass=NamedArguments):
 
     @cached_property
     def directions(self) -> Directions:
-        """The rounds that can include any one record, in each direction, in the form that accountants take.
+        """For each direction, the rounds that can include any one record, in the form that accountants take.
 
         Raises:
-            UnsupportedError: the plan is answered as a whole.
+            UnsupportedError: answers do not come from composing pairs (:attr:`whole`).
         """
         if self.whole:
             raise refusal(self)
@@ -294,19 +298,20 @@ class Plan(metaclass=NamedArguments):
         """Return the least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
         Args:
-            delta: 0, or from 1e-300 to 1; 0 needs a finite pure epsilon. Default: the plan's own.
+            delta: 0, or from 1e-300 to 1; 0 needs a finite pure epsilon. By default it is the plan's own delta.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: requested relative width of the interval; the accountant's default if ``None``.
-            proof: True to prove the interval by ball arithmetic (the extra ``proof``), or else refuse.
-            options: further options of the accountant (``eps_error`` of ``prv``, for one); see its class.
+            proof: True to prove the interval by ball arithmetic, or raise an error if that is impossible; needs the
+                package's extra ``proof``.
+            options: further options of the accountant, such as ``eps_error`` of ``prv``; see the accountant's class.
 
         Returns:
-            A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
-            accountant that only has an upper bound: an :class:`UpperBound`; from one without any bound: an
+            A certified interval, whose upper end is ``inf``, with the reason, if epsilon is infinite. An accountant
+            with only an upper bound returns an :class:`UpperBound`, and an accountant without any bound an
             :class:`Estimate`.
 
         Raises:
-            InvalidInputError: no delta anywhere, or a value outside its domain.
+            InvalidInputError: neither the call nor the plan has a delta, or a value is outside its domain.
             UnsupportedError: a round for which no dominating pair is proven, a plan that the accountant cannot treat,
                 or no proof if ``proof`` is true.
             HockeystickError: ``proof`` is true, and python-flint is missing.
@@ -347,13 +352,14 @@ class Plan(metaclass=NamedArguments):
             epsilon: from 0 to 1e4.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: requested relative width of the interval; the accountant's default if ``None``.
-            proof: True to prove the interval by ball arithmetic (the extra ``proof``), or else refuse.
-            options: further options of the accountant (``eps_error`` of ``prv``, for one); see its class.
+            proof: True to prove the interval by ball arithmetic, or raise an error if that is impossible; needs the
+                package's extra ``proof``.
+            options: further options of the accountant, such as ``eps_error`` of ``prv``; see the accountant's class.
 
         Returns:
-            A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
-            of a double (the upper end is then 5e-324). From an accountant that only has an upper bound: a
-            :class:`DeltaUpperBound`; from one without any bound: a :class:`DeltaEstimate`.
+            A certified interval. Its ``log_delta`` holds the natural logarithm, also if delta is below the range of a
+            double (its upper end is then 5e-324). An accountant with only an upper bound returns a
+            :class:`DeltaUpperBound`, and an accountant without any bound a :class:`DeltaEstimate`.
 
         Raises:
             InvalidInputError: a value outside its domain.
@@ -409,10 +415,10 @@ class Plan(metaclass=NamedArguments):
             runs: the law of the number of runs: ``"geometric"``, ``"logarithmic"``, ``"negative-binomial"`` or
                 ``"poisson"``.
             mean: the expected number of runs.
-            shape: of ``"negative-binomial"``, greater than -1.
+            shape: shape of the law ``"negative-binomial"``, greater than -1.
 
         Raises:
-            InvalidInputError: an unknown law, a mean or a shape outside its domain, a shape of another law, or a plan
+            InvalidInputError: an unknown law, a mean or a shape outside its domain, a shape for another law, or a plan
                 that already has a selection.
             UnsupportedError: a plan for users for whom no pair is proven.
 
@@ -430,8 +436,9 @@ class Plan(metaclass=NamedArguments):
     def audit(self, canaries: int, guesses: int, correct: int, significance: float = 0.05) -> Audit:
         """Test if an attack on one run contradicts this plan.
 
-        Each canary is put into the data or left out by its own fair coin; guesses are made from the release. Under
-        ``zero-out`` all are in the data, and the coin decides if a canary contributes or its contribution is zero.
+        Each canary is a record that is put into the data or left out by its own fair coin. The attack guesses the coins
+        from the release. Under ``zero-out``, all canaries are in the data, and the coin decides if a canary contributes
+        or its contribution is set to zero.
 
         Args:
             canaries: number of canaries.
@@ -456,7 +463,7 @@ class Plan(metaclass=NamedArguments):
         return audit(self, canaries, guesses, correct, significance)
 
     def plot(self, *others: Plan, kind: str = "curve", **options: Any) -> Figure:
-        """Return a figure of this plan, or of several: the certified band, with the quoted point marked.
+        """Return a figure of this plan, or of several plans: the certified band, with the quoted point marked.
 
         Args:
             others: plans that are drawn into the same figure.
@@ -484,7 +491,8 @@ class Plan(metaclass=NamedArguments):
             epsilon: epsilon at which deltas are compared instead.
 
         Raises:
-            InvalidInputError: both are given, there is no delta anywhere, or a value is outside its domain.
+            InvalidInputError: both are given, neither the call nor the plan has a delta, or a value is outside its
+                domain.
 
         >>> import hockeystick as hs
         >>> rows = hs.dp_sgd(1.0, 0.01, 1000).compare(delta=1e-5)
@@ -532,7 +540,7 @@ def _listed(rounds: object) -> Iterable[Any]:
 
 
 def _no_round(item: object) -> str:
-    """Return the message that refuses an item that is not a round, with a remedy for a mechanism."""
+    """Return the error message for an item that is not a round; if it is a mechanism, the message says what to do."""
     line = f"each item of a plan must be a Round; received {domains.shown(item)}"
     if not isinstance(item, Mechanism):
         return line
@@ -540,7 +548,7 @@ def _no_round(item: object) -> str:
 
 
 def _without_pair(item: Round, direction: Direction, records: int) -> bool:
-    """Return True if a round has no proven pair for this number of records, but is not refused for it either."""
+    """Return True if a round has no proven pair for this number of records, although it is not refused for it."""
     try:
         return item.of_many(direction, records) is None
     except UnsupportedError:
@@ -548,7 +556,7 @@ def _without_pair(item: Round, direction: Direction, records: int) -> bool:
 
 
 def _frozen(published: object) -> FrozenDict:
-    """Return an immutable copy."""
+    """Return an immutable copy of the published claims."""
     if not isinstance(published, Mapping):
         raise unmet("published", "must be a dictionary, such as {'source': 'a page'}", published)
     return FrozenDict(published)
@@ -558,7 +566,7 @@ def asked_delta(plan: Plan, delta: float | None) -> float:
     """Return the delta of a question about a plan: the given one, or else the plan's own.
 
     Raises:
-        InvalidInputError: there is none, or it is outside its domain.
+        InvalidInputError: neither the call nor the plan has a delta, or it is outside its domain.
     """
     if delta is None and plan.delta_target is None:
         raise InvalidInputError(
@@ -571,6 +579,6 @@ def target_delta(delta: float) -> float:
     """Return delta as a float, if it lies in [1e-300, 1).
 
     Raises:
-        InvalidInputError: it does not.
+        InvalidInputError: delta is outside this interval.
     """
     return domains.TARGET_DELTA.check(delta, "delta")

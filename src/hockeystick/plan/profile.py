@@ -43,8 +43,8 @@ class Profile:
     """The privacy profile of a plan, with derived quantities.
 
     All methods take a number or an array of any shape and return a :class:`Band` of that shape. Error rates are those
-    of the best test that distinguishes the outputs on two neighbouring datasets, for the worse of the two orderings;
-    they need an adjacency with both orderings.
+    of the best test between the outputs on two neighbouring datasets. They are for the worse of the two orderings, that
+    is for the worse choice of the first dataset, and need an adjacency with both orderings.
 
     Args:
         plan: the plan that was run.
@@ -82,7 +82,8 @@ class Profile:
 
         Raises:
             InvalidInputError: an unknown kind or option, or a value outside its domain.
-            UnsupportedError: an adjacency with one ordering of the two datasets only, for ``"tradeoff"``.
+            UnsupportedError: the kind is ``"tradeoff"``, and the adjacency (``add`` or ``remove``) has only one
+                ordering of the datasets.
             HockeystickError: matplotlib is missing.
         """
         return self.plan.plot(kind=kind, **options)
@@ -98,12 +99,12 @@ class Profile:
         return self._band(self._curve.log_delta(at.ravel()), at, "upper")
 
     def epsilon(self, delta: npt.ArrayLike) -> Band:
-        """Return the least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` for none."""
+        """Return the least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` for no bound."""
         at = checked(delta, domains.DELTA.of("the target delta"), "delta")
         return self._band(self._epsilons(at.ravel()), at, "upper")
 
     def advantage(self) -> Bound:
-        """Return the largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
+        """Return delta at epsilon 0: the largest true-positive less false-positive rate of a membership attack."""
         bound = self.plan.delta(0.0, gap=self._gap)
         said = Bound(
             bound.lower, bound.estimate, bound.upper, accountant=bound.accountant, direction=bound.direction,
@@ -115,7 +116,7 @@ class Profile:
         """Return the least false-negative rate at each false-positive rate; the safe end is the lower one.
 
         Raises:
-            UnsupportedError: an adjacency with one ordering only.
+            UnsupportedError: the adjacency (``add`` or ``remove``) has only one ordering of the datasets.
         """
         at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[1], at, "lower")
@@ -124,7 +125,7 @@ class Profile:
         """Return the largest true-positive rate at each false-positive rate; the safe end is the upper one.
 
         Raises:
-            UnsupportedError: an adjacency with one ordering only.
+            UnsupportedError: the adjacency (``add`` or ``remove``) has only one ordering of the datasets.
         """
         at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[0], at, "upper")
@@ -132,11 +133,11 @@ class Profile:
     def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
         """Return the least error probability of an attacker with a prior on one of two datasets; the lower end is safe.
 
-        ``min_alpha pi alpha + (1 - pi) f(alpha) = min(pi, 1 - pi) (1 - delta(|log(pi / (1 - pi))|))``, since delta is
-        the conjugate of f.
+        With the prior pi and the trade-off function f, it is ``min_alpha pi alpha + (1 - pi) f(alpha) = min(pi, 1 - pi)
+        (1 - delta(|log(pi / (1 - pi))|))``, since delta is the conjugate of f.
 
         Raises:
-            UnsupportedError: an adjacency with one ordering only.
+            UnsupportedError: the adjacency (``add`` or ``remove``) has only one ordering of the datasets.
         """
         self._both_orderings()
         at = checked(prior, PRIORS.of("prior probability of one of the two datasets"), "prior")
@@ -152,24 +153,28 @@ class Profile:
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
         """Return the bound ``1 - f(baseline)`` on the success of reconstruction; the safe end is the upper one.
 
-        ``baseline`` is the success without the record (of guessing from the prior alone). The bound covers
-        re-identification, attribute inference and reconstruction alike (Kulynych et al. 2025 [KGK+25]).
+        f is the trade-off function, and ``baseline`` is the probability of success without the record, by guessing from
+        the prior alone. The bound covers re-identification, attribute inference and reconstruction alike (Kulynych et
+        al. 2025 [KGK+25]).
 
         Raises:
-            UnsupportedError: an adjacency with one ordering only.
+            UnsupportedError: the adjacency (``add`` or ``remove``) has only one ordering of the datasets.
         """
         at = checked(baseline, RATES.of("success probability of guessing without the output"), "baseline")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
-        """Return the tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
+        """Return the tight mu of Gaussian differential privacy, and its regret (see :class:`GaussianFit`).
+
+        The method is that of Gomez et al. 2025 [GKK+25].
 
         Args:
-            least_rate: ``f >= G_mu`` is claimed where both error rates are at least this. At smaller rates, the tail of
-                a sampled mechanism may look like that of the unsampled one.
+            least_rate: smallest error rate at which ``f >= G_mu`` is claimed, for the trade-off functions f of the plan
+                and G_mu of the Gaussian mechanism. At smaller rates, the tail of a sampled mechanism may look like the
+                tail of the unsampled one.
 
         Raises:
-            UnsupportedError: an adjacency with one ordering only.
+            UnsupportedError: the adjacency (``add`` or ``remove``) has only one ordering of the datasets.
         """
         least = RATES_INSIDE.of("smallest error rate for which mu is claimed").check(least_rate, "least_rate")
         fit = fitted(self.trade_offs(least, 1 - least), least)
@@ -191,7 +196,7 @@ class Profile:
         return GroupProfile(self, domains.whole(size, "size", "records in a group", least=1))
 
     def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
-        """Return columns by name: epsilon, and the ends of delta there.
+        """Return a table as columns by name: each epsilon, and the ends of delta at that epsilon.
 
         Raises:
             InvalidInputError: a value is not a number, or an epsilon is outside [0, 1e4].
@@ -200,16 +205,16 @@ class Profile:
         return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
 
     def _band(self, ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
-        """Return the ends in the shape of the input, with the reason why they are far apart."""
+        """Return a band of these ends in the shape of the input, with the reason if they come from two pairs."""
         lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
         return Band(lower, estimate, upper, safe, self._reasons(None))
 
     def _told(self, bound: Bound) -> Bound:
-        """Return a bound with its assumptions, and the reason if its ends come from two pairs."""
+        """Return a bound with its assumptions, and with the reason if its ends come from two pairs."""
         return told(replace(bound, reason=self._reasons(bound.reason)), self.plan, None)
 
     def _reasons(self, other: str | None) -> str | None:
-        """Return the reasons for a wide interval: that its ends come from two pairs, and the given other reason."""
+        """Return the reasons for a wide interval: the given one, and that its ends come from two pairs if they do."""
         why = self.plan.directions.why
         return "; ".join(filter(None, (width_of(why) if why else None, other))) or None
 
@@ -232,10 +237,10 @@ class Profile:
             )
 
     def trade_offs(self, least: float, most: float) -> TradeOffs:
-        """Return the trade-off functions of each ordering of two datasets, for false-positive rates between two ends.
+        """Return the trade-off functions for both orderings of two datasets, for rates from ``least`` to ``most``.
 
         Raises:
-            UnsupportedError: an adjacency with one ordering only.
+            UnsupportedError: the adjacency (``add`` or ``remove``) has only one ordering of the datasets.
         """
         self._both_orderings()
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)

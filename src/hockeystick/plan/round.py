@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 class Round(metaclass=NamedArguments):
     """One mechanism with its sampling scheme and its number of runs.
 
-    A round with ``epochs`` keeps them: ``count`` follows from them and from the sampling scheme, also if the batch size
-    or the sample rate is changed later (:meth:`changed`).
+    A round with ``epochs`` keeps this number. ``count`` follows from it and from the sampling scheme, also if the batch
+    size or the sample rate is changed later (:meth:`changed`).
 
     Args:
         mechanism: mechanism of the round.
-        sampling: scheme that selects its records; all of them by default.
+        sampling: scheme that selects the records of a run; by default all records.
         count: number of runs, 0 to 10^12; 0 costs nothing. Leave it out if ``epochs`` is given. A round is one step,
             unless the sampling scheme makes it several (``steps_per_round``).
         epochs: passes over the data, in place of ``count``; the sampling scheme determines the steps of each.
-        name: name of the round; kept with the plan and, like the next two, never used in a computation.
-        note: anything worth knowing about it.
-        date: the day when it was run, as ``2026-11-22`` or a ``datetime.date``.
+        name: name of the round. Like ``note`` and ``date``, it is kept with the plan and never used in a computation.
+        note: anything worth knowing about the round.
+        date: the day when the round was run, as ``2026-11-22`` or a ``datetime.date``.
 
     Raises:
         InvalidInputError: a count outside its domain, a count that contradicts the epochs, epochs of a scheme that has
@@ -100,7 +100,7 @@ class Round(metaclass=NamedArguments):
         object.__setattr__(self, "count", count)
 
     def _refuse_broken_epochs(self) -> None:
-        """Refuse a number of epochs that is not whole, and name its steps, so that adding plans loses no steps."""
+        """Refuse a fractional number of epochs, with a message that names the number of steps to give instead."""
         said, each = self.epochs, self.sampling.steps_per_epoch
         if isinstance(said, float) and 0 < said < domains.MAX_COUNT and not said.is_integer() and each is not None:
             from hockeystick.values.exact import decimal
@@ -142,17 +142,17 @@ class Round(metaclass=NamedArguments):
 
     @property
     def steps_per_round(self) -> int:
-        """Number of steps of the program in one round, by the scheme; a run of correlated noise is one step."""
+        """Number of steps of the program in one round, given by the scheme; a run of correlated noise is one step."""
         return 1 if self.of_run else self.sampling.steps_per_round
 
     def participations(self, count: int) -> int:
-        """Return the largest number of ``count`` rounds that can include one record."""
+        """Return the largest number of rounds, out of ``count``, that can include the same record."""
         return count if self.of_run else self.sampling.participations(count)
 
     def same_for_all(self, count: int) -> bool:
         """Return True if every record can be in equally many of ``count`` rounds.
 
-        False for runs of correlated noise, in which groups of records differ in their columns.
+        It is False for runs of correlated noise, where different groups of records take part in different steps.
         """
         return not self.of_run and self.sampling.same_for_all(count)
 
@@ -195,7 +195,7 @@ class Round(metaclass=NamedArguments):
         return self.sampling.samples_runs and Property.RUN in self.mechanism.properties
 
     def _scheme(self, direction: Direction) -> Sampling:
-        """Return the scheme whose claims and pairs apply to the round."""
+        """Return the scheme whose claims and pairs apply to the round in one direction."""
         return self.sampling if self.of_run else self.sampling.effective(direction)
 
     def claim(self, direction: Direction) -> Claim:
@@ -203,7 +203,7 @@ class Round(metaclass=NamedArguments):
         return claimed_of(self._scheme(direction), self.mechanism, direction)
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair, or the upper and lower pairs, of one round in one direction.
+        """Return the tight pair, or the upper and lower pairs, of one round in one direction.
 
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
@@ -218,11 +218,11 @@ class Round(metaclass=NamedArguments):
         """Return the pair of one round for a user with at most ``records`` records; see ``plan/users.py``.
 
         Args:
-            direction: direction, which determines the dataset that holds the user's records.
+            direction: determines which of the two datasets holds the user's records.
             records: largest number of records of a user.
 
         Returns:
-            ``None`` if only group privacy from a single record is known.
+            The pair or a bound on the Renyi divergences; ``None`` if the only known bound is group privacy.
 
         Raises:
             UnsupportedError: nothing is proven for the combination, even for a single record.
@@ -242,7 +242,7 @@ class Round(metaclass=NamedArguments):
         return self.known(direction).above
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of one round in one direction: that of its pair, or a bound if there is no pair.
+        """Return the Renyi curve of one round in one direction: the curve of its pair, or a bound if there is no pair.
 
         Raises:
             UnsupportedError: nothing is proven for the combination.

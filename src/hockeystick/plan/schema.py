@@ -1,12 +1,12 @@
-"""The keys of plan files, derived from the dataclasses; tables are read, and the JSON Schema is written, by them.
+"""The keys of plan files, derived from the dataclasses and used to read tables and to write the JSON Schema.
 
 A round is one flat table that holds the keys of its mechanism and those of its sampling scheme side by side; the keys
 ``mechanism`` and ``sampling`` determine which. Each number is checked by the dataclass field's own
 :class:`~hockeystick.values.domains.Domain`, so that a file and a constructor refuse the same values in the same words.
 
-A table is refused for its first fault. Unknown keys are reported first, since a misspelt key also makes another one
-missing; then the keys are checked in their own order. Keys of the plan itself come first, then its rounds in their
-order, then the table of published claims.
+A table is refused for its first fault. Unknown keys are reported first, since a misspelt key also makes the intended
+key missing; then the keys are checked in the order in which they are defined here. Keys of the plan itself come first,
+then its rounds in their order, then the table of published claims.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Key:
     """A key of a table.
 
     Attributes:
-        check: function that returns the value in its own type; it also gets the key, for the error that refuses the
-            value.
+        check: function of the value and the key that returns the value in its Python type, or raises an error that
+            names the key.
         schema: JSON Schema of the value.
         missing: reason for refusing a table without the key; ``None`` if it may be left out.
     """
@@ -96,12 +96,12 @@ class Key:
 
 
 def read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[object], str]) -> dict[str, Any]:
-    """Return the values of a table in their own types and in the order of its keys; keys not given stay absent.
+    """Return the values of a table in their Python types and in the order of ``keys``; absent keys stay absent.
 
     Args:
         table: parsed table.
         keys: keys that it may have.
-        unknown: function that returns the refusal of an unknown key.
+        unknown: function that returns the error message for an unknown key.
 
     Raises:
         InvalidInputError: an unknown or missing key, or a value of the wrong type or outside its domain.
@@ -122,7 +122,7 @@ def kinds_of(item: Any) -> tuple[type[Mechanism], type[Sampling]]:
     """Return the mechanism and the sampling scheme of a parsed round.
 
     Raises:
-        InvalidInputError: it is no table, or the name of its mechanism or scheme is unknown.
+        InvalidInputError: the round is not a table, or the name of its mechanism or scheme is unknown.
     """
     if not isinstance(item, dict):
         raise InvalidInputError(f"a round must be a table of keys; received {shown(item)}", "round")
@@ -135,7 +135,7 @@ def kinds_of(item: Any) -> tuple[type[Mechanism], type[Sampling]]:
 
 @cache
 def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[str, Key]:
-    """Return the keys of a round with this mechanism and this sampling scheme."""
+    """Return the keys of the table of a round with this mechanism and this sampling scheme."""
     default = None if sampling is not NoSampling else sampling.name
     keys = {"mechanism": _tag(mechanism.name, None), "sampling": _tag(sampling.name, default)}
     owners = (mechanism, f"mechanism {mechanism.name!r}"), (sampling, f"sampling {sampling.name!r}")
@@ -155,7 +155,7 @@ def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[
 
 
 def _label(key: str) -> Key:
-    """Return the key of a label: a text, or a date of TOML."""
+    """Return the key for a label, whose value is a text or a TOML date."""
     form = {"format": "date"} if key == "date" else {"maxLength": LONGEST_LABEL[key], "minLength": 1}
     return Key(checked_label, {"type": "string", "description": MEANINGS[key], **form})
 
@@ -170,7 +170,7 @@ def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) 
 
 
 def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
-    """Return a key whose value is a number or a text such as "1/60000" or "1%", rounded to a given side."""
+    """Return a key whose value is a number or a text such as "1/60000" or "1%", rounded up if ``up``, else down."""
 
     def check(value: Any, key: str) -> float:
         found = quotient(value) if isinstance(value, str) else None
@@ -183,13 +183,13 @@ def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
 
 
 def _tag(name: str, default: str | None) -> Key:
-    """Return the key for a name that was already read and checked in order to choose the keys of the table."""
+    """Return the key that names the mechanism or the scheme, whose value is checked before the other keys are known."""
     missing = f"the round is not a {name} round" if default is None else None
     return Key(lambda value, key: value, _with_default({"const": name, "type": "string"}, default), missing)
 
 
 def _with_default(schema: Mapping[str, Any], default: Any) -> dict[str, Any]:
-    """Return a schema with its default; null is not a value in a file, and so not a default."""
+    """Return a schema with its default value; ``None`` means no default, since a file cannot hold it."""
     if default is None:
         return dict(schema)
     return {**schema, "default": list(default) if isinstance(default, tuple) else default}
@@ -325,7 +325,7 @@ def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
 
 
 def unknown(key: object, known: Iterable[str]) -> str:
-    """Return the refusal of a key, with the nearest known key or else all of them."""
+    """Return the error message for an unknown key, with the known key closest to it or else all known keys."""
     known = list(known)
     close = key_meant(key, known) or nearest(key, known)
     hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
@@ -337,7 +337,7 @@ def unknown(key: object, known: Iterable[str]) -> str:
 
 
 def unknown_on_top(key: object) -> str:
-    """Return the refusal of a key at the top level, with its proper place."""
+    """Return the error message for an unknown key at the top level, with the table to which the key belongs."""
     parts: tuple[type[Mechanism | Sampling], ...] = (*MECHANISMS, *SAMPLINGS)
     if key in _IN_ROUNDS or any(key in domains_of(kind) for kind in parts):
         return f"key {key!r} belongs in a [[round]] table, not at the top level of the plan"
@@ -345,7 +345,7 @@ def unknown_on_top(key: object) -> str:
 
 
 def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sampling]) -> str:
-    """Return the refusal of a key in a round, with the mechanism or scheme that has it."""
+    """Return the error message for an unknown key in a round, with the mechanism or scheme that has the key."""
     if key in PLAN_KEYS:
         return f"key {key!r} belongs to the top level of the plan, before the first [[round]]"
     others = [kind.name for kind in MECHANISMS if key in domains_of(kind)]

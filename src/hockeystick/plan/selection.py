@@ -1,22 +1,24 @@
 """Private selection: the plan is run a random number of times, and only the best output is released.
 
-This covers hyperparameter tuning: each run draws its own, K runs are made, and the one with the best score is kept. K
-is drawn in secret from a law that was fixed before, and outputs are compared by any order, ties broken at random.
+This covers hyperparameter tuning: each run draws its own hyperparameters, K runs are made, and the run with the best
+score is kept. K is drawn in secret from a law that was fixed beforehand. Outputs are compared by any order, with ties
+broken at random.
 
-**The law of the release.** Let P and Q be the laws of one run (score included) on two neighbouring datasets, p and q
-their densities, ``u(y)`` and ``v(y)`` the masses that P and Q have above y, and f the probability generating function
-of K. The best of K runs has density ``p(y) f'(1 - u(y))`` against ``q(y) f'(1 - v(y))``, and ``f' <= f'(1) = E K = m``.
-Where K may be 0, nothing is released with the same probability under both.
+**The law of the release.** Let P and Q be the laws of one run (score included) on two neighbouring datasets, and p and
+q their densities. Let ``u(y)`` and ``v(y)`` be the masses of P and Q on outputs better than y, and f the probability
+generating function of K. The best of K runs has density ``p(y) f'(1 - u(y))`` against ``q(y) f'(1 - v(y))``, and ``f'
+<= f'(1) = E K = m``. If K may be 0, the event that nothing is released has the same probability under both laws.
 
-**Upper end.** Let ``T(u)`` be the largest mass that Q can have where P has mass u; then ``v <= T(u)``, and
+**Upper end.** Let ``T(u)`` be the largest Q-mass of a set of P-mass u; then ``v <= T(u)``, and
 
     p f'(1 - u) - e^e q f'(1 - v) <= w(u) (p - e^(e - s(u)) q),
     w(u) = f'(1 - u),   s(u) = log f'(1 - u) / f'(1 - T(u)),
 
 as f' increases.
 
-On a stratum of u let w be replaced by its largest value, at the left end, and T by its largest, at the right end: one
-pair (w_i, s_i) a stratum. Whatever the order of outputs is, and whatever u is at y, the positive part is at most
+Divide the range of u into intervals (strata). On each of them, replace w by its largest value, at the left end, and T
+by its largest value, at the right end: this gives one pair (w_i, s_i) for each stratum. Whatever the order of outputs
+is, and whatever u is at y, the positive part of ``p f'(1 - u) - e^e q f'(1 - v)`` is at most
 
     p phi(e^e q / p),   phi(r) = max(0, max_i w_i (1 - e^(-s_i) r)),
 
@@ -25,29 +27,32 @@ a convex function of r with ``phi(0) = m``, which is a sum of hinges ``sum_j k_j
 
     delta_best(e) <= sum_j k_j delta(e - log r_j).
 
-This is sharper than ``m delta(e - max s)``, equivalent to the bound of Koskela, Redberg, Wang 2024 [KRW24], as phi is
-below the one hinge with the largest w and the largest s. Except for the width of the strata it is never above the
-bounds of Papernot and Steinke 2022 [PS22], Theorems 2 and 6: these bound ``(w - w e^-s r)_+`` by the power ``w e^(t s)
-r^-t t^t / (1 + t)^(1 + t)`` at one order t, and T by Renyi moments or by one point of its curve.
+This bound is sharper than ``m delta(e - max s)``, which is equivalent to the bound of Koskela, Redberg, Wang 2024
+[KRW24]: phi is below the single hinge with the largest w and the largest s. Except for the width of the strata, it is
+also never above the bounds of Papernot and Steinke 2022 [PS22], Theorems 2 and 6. These bound ``(w - w e^-s r)_+`` by
+the power ``w e^(t s) r^-t t^t / (1 + t)^(1 + t)`` at one order t, and T by Renyi moments or by one point of its curve.
 
-T is bounded by ``T(u) <= min_a (e^a u + delta'(a))`` over a grid of a, where delta' is the curve of Q against P, with
-``delta'(-a) = 1 - e^-a (1 - delta(a))``. Hinges are moved to a grid of ``log r``: delta is convex in ``e^e``, and one
-may be shared between the two places beside it so that its mean of ``1 / r`` is kept, and the sum only grows.
+T is bounded by ``T(u) <= min_a (e^a u + delta'(a))`` over a grid of a, where delta' is the privacy curve of Q against
+P, with ``delta'(-a) = 1 - e^-a (1 - delta(a))``. Finally, the hinges are moved to a grid of ``log r``. As delta is
+convex in ``e^e``, a hinge may be split between the two grid places beside it so that its mean of ``1 / r`` is kept: the
+sum can only grow.
 
-**Pure runs.** Where ``p <= e^a q`` and ``q <= e^a p`` everywhere, ``v <= e^a u`` and ``v - u <= TV <= tanh(a / 2)``, so
-that the best run satisfies, at delta 0, ``(2 + eta) a`` under the negative binomial law (as in Papernot, Steinke 2022
-[PS22]), as ``(1 + c v) / (1 + c u) <= max(1, v / u)``, and ``a + m tanh(a / 2)`` under the Poisson law.
+**Pure runs.** Where ``p <= e^a q`` and ``q <= e^a p`` everywhere, ``v <= e^a u`` and ``v - u <= TV <= tanh(a / 2)``. So
+the release of the best run has a pure epsilon. Under the negative binomial law it is ``(2 + eta) a`` (as in Papernot,
+Steinke 2022 [PS22]), since ``(1 + c v) / (1 + c u) <= max(1, v / u)``. Under the Poisson law it is ``a + m tanh(a /
+2)``.
 
 The laws: *truncated negative binomial*, shape eta > -1, success probability g (the geometric law has eta = 1, the
 logarithmic one eta = 0), ``f'(1 - u) = m (1 + (1 - g) u / g)^-(eta + 1)``; *Poisson*, ``f'(1 - u) = m e^(-m u)``.
 
-**Lower end.** Take two disjoint sets of outputs, A of which Q has more than P and B of which P has more than Q, with
-``P(A) <= u``, ``Q(A) = v``, ``P(B) >= tau``, ``Q(B) = phi``: a test of the trade-off function accepts B, and one at a
-higher level accepts all but A; tests of likelihood ratios are nested. Let the score put A first and B second. What
-is released lies in B with probability at least ``h(u, tau)`` under P, and with ``h(v, phi)`` under Q, where ``h(x, y) =
-f(1 - x) - f(1 - x - y)`` falls in x and rises in y. So no bound on delta can be below ``h(u, tau) - e^e h(v, phi)``.
-Where one pair (w, s) determines the maximum above, this equals the upper end. Tests are those of the certified
-trade-off function, which exists for relations with both orderings; for others there is no lower end.
+**Lower end.** Take two disjoint sets of outputs: A, which is likelier under Q, and B, which is likelier under P, with
+``P(A) <= u``, ``Q(A) = v``, ``P(B) >= tau``, ``Q(B) = phi``. Two tests of the trade-off function give such sets: one
+test accepts B, and one at a higher level accepts all outputs outside A. The sets are disjoint because tests of
+likelihood ratios are nested. Let the score rank A first and B second. The released output lies in B with probability at
+least ``h(u, tau)`` under P, and with probability ``h(v, phi)`` under Q, where ``h(x, y) = f(1 - x) - f(1 - x - y)``
+falls in x and rises in y. So no bound on delta can be below ``h(u, tau) - e^e h(v, phi)``. Where a single pair (w_i,
+s_i) attains the maximum in phi, this equals the upper end. The tests are those of the certified trade-off function,
+which exists for adjacencies with both orderings of the datasets; for other adjacencies there is no lower end.
 """
 
 from __future__ import annotations
@@ -110,14 +115,13 @@ class BestOf:
     """The release of the best of a random number of runs.
 
     Args:
-        runs: the law of the number of runs: ``"geometric"`` and ``"logarithmic"`` on 1, 2, ...;
-            ``"negative-binomial"``, of which these are the shapes 1 and 0; or ``"poisson"``, under which there may be
-            none.
+        runs: the law of the number of runs: ``"geometric"``, ``"logarithmic"`` or ``"negative-binomial"`` on 1, 2, ...,
+            of which the first two are the third with shape 1 and 0; or ``"poisson"``, under which the number may be 0.
         mean: the expected number of runs; above 1 except for ``"poisson"``.
-        shape: of ``"negative-binomial"``, greater than -1.
+        shape: shape of the law ``"negative-binomial"``, greater than -1.
 
     Raises:
-        InvalidInputError: an unknown law, a mean or a shape outside its domain, or a shape of another law.
+        InvalidInputError: an unknown law, a mean or a shape outside its domain, or a shape for another law.
 
     >>> BestOf("geometric", 20).keys()
     {'runs': 'geometric', 'mean': 20.0}
@@ -143,7 +147,7 @@ class BestOf:
 
     @property
     def eta(self) -> float | None:
-        """The shape, also of laws with their own name; ``None`` for ``"poisson"``."""
+        """The shape: 1 for ``"geometric"`` and 0 for ``"logarithmic"``; ``None`` for ``"poisson"``."""
         return SHAPES.get(self.runs) if self.shape is None else self.shape
 
     def keys(self) -> dict[str, Any]:
@@ -175,13 +179,16 @@ class BestOf:
         return -math.expm1(log) * math.exp(-log)
 
     def _log_weight(self, rates: Array) -> Array:
-        """``log f'(1 - u)`` at each u."""
+        """``log f'(1 - u)`` at each u, where f is the probability generating function of the number of runs."""
         if self.eta is None:
             return math.log(self.mean) - self.mean * rates
         return math.log(self.mean) - (1 + self.eta) * np.log1p(self._odds * rates)
 
     def _released(self, first: Array, then: Array) -> Array:
-        """Return the probability that the best run lies in the second of two sets, from their masses in one run."""
+        """Return the probability that the best run lies in the second of two sets, from their masses in one run.
+
+        Outputs in the first set rank highest, those in the second set come next, and all others rank below.
+        """
         if self.eta is None:
             return -np.exp(-self.mean * first) * np.expm1(-self.mean * then)
         step, log = np.log1p(self._odds * then / (1 + self._odds * first)), math.log1p(self._odds)
@@ -191,10 +198,10 @@ class BestOf:
 
 
 def _relation(direction: Direction) -> Adjacency:
-    """Return the relation of a direction.
+    """Return the adjacency whose curve is used for a direction.
 
-    Zero-out has no relation of one ordering: its two directions get the relation of both orderings, whose curve is the
-    worse of the two.
+    For ``zero-out`` there is no adjacency with a single ordering. Both its directions get ``zero-out`` itself, whose
+    curve is the worse of the two.
     """
     return Adjacency.ZERO_OUT if direction.zeroes else Adjacency(direction.value)
 
@@ -265,10 +272,10 @@ class Selection:
     """The release of the best of a random number of runs.
 
     Args:
-        plan: the runs, with their law; one run is the plan without it.
+        plan: the plan, with the law of the number of runs in ``best_of``; without ``best_of``, it describes one run.
 
     Raises:
-        UnsupportedError: a round of which nothing is proven in one of the directions.
+        UnsupportedError: nothing is proven about some round in some direction.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -279,7 +286,7 @@ class Selection:
 
     @cached_property
     def _sides(self) -> list[Side]:
-        """The upper ends in each direction."""
+        """The upper bound on delta, as a function of epsilon, in each direction."""
         curves: dict[Adjacency, Profile] = {self.plan.adjacency: self._profile}
         sides = []
         for direction in self.plan.adjacency.directions:
@@ -291,7 +298,7 @@ class Selection:
         return sides
 
     def epsilon(self, delta: float, gap: float | None = None) -> Answer:
-        """Return the least epsilon at a delta, 0 or from 1e-100 to 1; ``gap`` is ignored: one run's curve has its own.
+        """Return the least epsilon at a delta, which is 0 or from 1e-100 to 1; ``gap`` is ignored.
 
         Raises:
             InvalidInputError: a delta outside its domain.
@@ -313,7 +320,7 @@ class Selection:
 
     @cached_property
     def _pure(self) -> float:
-        """Epsilon valid at every delta, from the pure epsilon of one run in both orderings; may be infinite."""
+        """Pure epsilon of the release, from the pure epsilon of one run in both orderings; may be infinite."""
         both = {
             _relation(each) for direction in self.plan.adjacency.directions for each in (direction, direction.reverse)
         }
@@ -324,7 +331,7 @@ class Selection:
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
-        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, in both orderings; empty if there is only one."""
+        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, for each ordering; empty if there is only one."""
         if self.plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
             return []
         higher = 1 - FIRST[1:]
@@ -361,7 +368,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Side:
-    """The upper ends in one direction: ``delta_best(e) <= sum_j weights_j delta(e - shifts_j)``.
+    """The upper bound ``delta_best(e) <= sum_j weights_j delta(e - shifts_j)`` in one direction.
 
     Attributes:
         direction: direction of the release.
@@ -379,7 +386,7 @@ class Side:
 
     @classmethod
     def of(cls, direction: Direction, runs: BestOf, forward: Profile, backward: Profile) -> Side:
-        """Return the hinges, from the law of the number of runs and the curves of one run."""
+        """Return the upper bound for a law of the number of runs, from the curves of one run."""
         largest = _largest(forward, backward)
         log_weight, log_least = runs._log_weight(RATES[:-1]), runs._log_weight(largest[1:])
         shifts = np.maximum(log_weight - log_least, 0.0) + SPARE * (1 + np.abs(log_weight) + np.abs(log_least))
@@ -427,7 +434,7 @@ class Side:
 
 
 def _largest(forward: Profile, backward: Profile) -> Array:
-    """Upper bound on T at each of :data:`RATES`."""
+    """Return an upper bound on T (see the module docstring) at each of :data:`RATES`."""
     ends = [curve.epsilon(DEEP).upper.item() for curve in (backward, forward)]
     up, down = (LINES * (min(end, LARGEST) if math.isfinite(end) else -math.log(DEEP)) for end in ends)
     rise, fall = backward.delta(up).upper, forward.delta(down).upper
@@ -473,7 +480,8 @@ def _log_less(difference: float) -> float:
 def _gathered(weights: Array, shifts: Array) -> tuple[Array, Array]:
     """Return the hinges on :data:`PLACES` places, each split between two neighbours so that its mean ``1/r`` is kept.
 
-    Hinges of the least weight all move to the farthest place among them, which may lie far beyond the other places.
+    All hinges of weight :data:`LEAST_WEIGHT` are moved to the farthest of their places, which may lie far beyond the
+    other places.
     """
     light = weights <= LEAST_WEIGHT
     if light.any():

@@ -1,56 +1,60 @@
 """Protection of users with several records, and of data in disjoint partitions.
 
 For a plan whose unit is ``user``, neighbouring datasets differ in all records of one user, at most K of them. Each
-record is clipped separately, not the sum of a user's records; the dataset was cut to K records per user before any
-batch is drawn, by a rule that depends on the user's own records alone. The order of the two matters: if users are
-drawn, and then at most K records of each drawn user, a user is in a batch with the sample rate, and the unit is the
-user with a single contribution of norm K: a plan of records.
+record is clipped separately, not the sum of a user's records. The dataset is cut to K records per user before any batch
+is drawn, by a rule that depends on the user's own records alone. This order matters: if instead users are drawn, and
+then at most K records of each drawn user, a user is in a batch with probability equal to the sample rate. Such a plan
+is one of records, in which each user is a single record of norm K.
 
 **Noise on a sum, unsampled.** K records of norm at most C move the sum by at most K C (triangle inequality), which K
-equal ones do: the mechanism's pair at K times the distance, tight as it is for one record. Replacing a user by another
-moves the sum by at most K times as much as replacing one record.
+equal records attain. So the pair is the mechanism's pair at K times the distance, and it is tight if it is tight for
+one record. Replacing a user by another moves the sum by at most K times as much as replacing one record.
 
-**Poisson-sampled normal noise**, a user added or removed (``Poisson.of_many``). Of k <= K records each enters the
-batch by itself with probability q: their number has the law Bin(k, q), and given which ones, the sum moves by a vector
-of norm at most that number. So the round is dominated by the mixture of ``pairs/mixture.py`` (Charles et al. 2024
-[CGM+24]),
+**Poisson-sampled normal noise**, a user added or removed (``Poisson.of_many``). Let the user have k <= K records. Each
+of them enters the batch independently with probability q, so the number of them in the batch has the law Bin(k, q).
+Given which of them enter, the sum moves by a vector of norm at most their number. So the round is dominated by the
+mixture of ``pairs/mixture.py`` (Charles et al. 2024 [CGM+24]),
 
     sum_j Bin(K, q)(j) N(j, s^2)    against    N(0, s^2),
 
-as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
-A user whose contribution is set to zero leaves the sum of the others: the same two laws.
+as Bin(K, q) is stochastically larger than Bin(k, q). It is *attained* by K equal records, if all records of other users
+have norm 0. If a user's contribution is set to zero, the sum of the other users' records is left, so the two laws are
+the same.
 
-**Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run separately. A user who has
-records in at most L of them, at most M in each, changes the outcomes of L runs and no others, each by M records: L
-times the pair for M records (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10, the other runs having the same law on both
-sides). *Attained* by M equal records in each of L partitions. For normal noise that is the distance sqrt(L) M, for
-Laplace noise L rounds at the distance M, and no more than one at L M. A single record is in one partition (M = L = 1).
-Sampled rounds are refused: one draw determines the batches in all partitions, which the product does not cover.
+**Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run separately. A user has records
+in at most L partitions, at most M in each, and so affects at most L runs, each by at most M records. All other runs
+have the same law on both sides. So the dominating pair is the L-fold product of the pair for M records (Zhu, Dong, Wang
+2022 [ZDW22], Theorem 10). It is *attained* by M equal records in each of L partitions. For normal noise, it is the pair
+at the distance sqrt(L) M. For Laplace noise, it is the pair of L rounds at the distance M, which is no worse than one
+round at the distance L M. A single record is in one partition (M = L = 1). Sampled rounds are refused: one draw
+determines the batches in all partitions, which the product does not cover.
 
-**Replaced users** (``replace-one``). The new user may have other records than the old one, fewer or more of them, and
-records in other partitions: of L partitions each, j are shared, L - j lose M records, and L - j others gain M. A
-guarantee for replaced records does not cover a run that loses or gains one: the exact number of records is private
-under replacement. So every mechanism must declare (``Mechanism.null_record``) that the pair under replacement dominates
+**Replaced users** (``replace-one``). The new user may have fewer or more records than the old one, and records in other
+partitions. If each has records in L partitions, of which they share j, then L - j partitions lose M records, and L - j
+others gain M. A guarantee for replaced records does not cover a run that loses or gains one: the exact number of
+records is private under replacement. So every mechanism must declare (``Mechanism.null_record``) that the pair under
+replacement dominates
 
-- a removal, or an addition, alone: a missing record is one that contributes nothing, of norm 0. Then the chain of K
-  replacements and K times the distance hold for two users of different numbers of records. The sampling scheme must
-  treat such a record as an absent one, which a batch of a fixed size does not;
+- a removal, or an addition, alone: a missing record is then like a record of norm 0, which contributes nothing. So the
+  chain of K replacements, and K times the distance, also cover two users with different numbers of records. The
+  sampling scheme must treat a record of norm 0 like an absent one, which a scheme with a fixed batch size does not;
 - the product of a removal in one run and an addition in another one. Then j = L is the worst at every epsilon, as each
   further partition that both users have replaces the removal and the addition by one replacement.
 
-*Noise on a sum* at the distance 2 says both. Its law is log-concave and symmetric, so that shifts u and v of two
-coordinates are dominated by the shift |u| + |v| of one (``pairs/laplace.py``): with u = M and v = -M that is the shift
-2 M. The proof there holds word for word for whole numbers and whole shifts: trade-off functions have their knots at
-the half-lines, and a shift takes the knots of one to those of the other. *Thresholds of keys* are shown to have the
-pair of L removed and L added keys when a person is replaced (``plan/mechanisms/key_threshold.py``).
+*Noise on a sum* satisfies both conditions at the distance 2. Its law is log-concave and symmetric, so that shifts u and
+v of two coordinates are dominated by the shift |u| + |v| of one (``pairs/laplace.py``): with u = M and v = -M that is
+the shift 2 M. The proof there also holds for noise on whole numbers and whole shifts: trade-off functions have their
+knots at the half-lines, and a shift takes the knots of one function to those of the other. For *thresholds of keys*,
+the pair of L removed and L added keys is shown to dominate when a person is replaced
+(``plan/mechanisms/key_threshold.py``).
 
 **Everything else**, by group privacy: datasets that differ in the K records of a user are the ends of a chain of K
-steps, each of which adds, takes away or replaces one record. The program is the same at each: the curve delta of the
-whole plan bounds every step, so that the inequality of one step, K times in a row, gives ``delta_K(eps) <= sum_(i<K)
-e^(i eps / K) delta(eps / K)`` (Vadhan 2017 [Vad17], Lemma 2.2; :class:`GroupProfile`). That needs a sampling scheme
-that is the same for the dataset without the record: a rate is, a batch size out of n records is not, as n changes from
-step to step. Where contributions are set to zero, n stays. For the lower end, a user with a single record is a user,
-too. Only tightness is lost, but a lot of it.
+steps, each of which adds, removes or replaces one record. The program is the same for all datasets in the chain, so the
+curve delta of the whole plan for one record bounds every step. The inequality of one step, applied K times, gives
+``delta_K(eps) <= sum_(i<K) e^(i eps / K) delta(eps / K)`` (Vadhan 2017 [Vad17], Lemma 2.2; :class:`GroupProfile`). That
+needs a sampling scheme that is the same for the dataset without the record. A scheme with a sample rate is; a scheme
+with a batch size out of n records is not, as n changes from step to step. Under ``zero-out``, n stays. The lower end is
+that of a user with a single record. Bounds by group privacy are valid, but far from tight.
 """
 
 from __future__ import annotations
@@ -119,7 +123,7 @@ FARTHEST = 1e6  # largest epsilon searched: a larger one promises nothing, and t
 
 
 def checked_unit(unit: object, records: object, partitions: object = None) -> tuple[str, int, int | None]:
-    """Return the unit, its largest numbers of records and of partitions; ``None`` for the latter if data are not split.
+    """Return the unit, its largest number of records, and its largest number of partitions or ``None``.
 
     Raises:
         InvalidInputError: an unknown unit, users without a number of records, or numbers above 1 for single records.
@@ -149,8 +153,8 @@ def check_unit(plan: Plan) -> None:
     """Raise unless the proofs of this module cover every round of a plan for users, or on partitions.
 
     Raises:
-        UnsupportedError: a sampled round on partitions, more rounds than can be composed, or, if users are replaced, a
-            round of which nothing is known for a record removed without a replacement.
+        UnsupportedError: a sampled round on partitions; more rounds than can be composed; or, if users are replaced, a
+            round whose pair does not cover a record that is removed without a replacement.
     """
     rounds = [item for item in plan.rounds if item.count]
     if plan.partitions_per_unit is not None:
@@ -209,21 +213,21 @@ def premise(plan: Plan) -> str:
 
 @dataclass(frozen=True)
 class OfUnit:
-    """Kind of round for a user with several records.
+    """A round as it affects a user with several records.
 
     Attributes:
         round: the round that is run.
-        records: most records of one user; at least 2.
+        records: largest number of records of one user, at least 2.
     """
 
     round: Round
     records: int
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair of one round for a user, with its side.
+        """Return the tight pair, or the upper and lower pairs, of one round for a user.
 
         Raises:
-            UnsupportedError: none is proven, or only Renyi divergences are known.
+            UnsupportedError: no pair is proven, or only Renyi divergences are bounded.
         """
         found = self._found(direction)
         if isinstance(found, RenyiCurve):
@@ -237,7 +241,7 @@ class OfUnit:
         """Return the Renyi curve of one round for a user.
 
         Raises:
-            UnsupportedError: none is proven.
+            UnsupportedError: nothing is proven.
         """
         found = self._found(direction)
         return found if isinstance(found, RenyiCurve) else found.above
@@ -264,7 +268,7 @@ def check_chain(plan: Plan) -> None:
     """Raise unless a user's records can be removed one by one under the same sampling scheme.
 
     Raises:
-        UnsupportedError: a scheme that depends on the number of records, if that changes.
+        UnsupportedError: a sampling scheme depends on the number of records, which changes from step to step.
     """
     if plan.adjacency.directions[0].keeps_places:
         return
@@ -278,10 +282,10 @@ def check_chain(plan: Plan) -> None:
 
 
 def as_whole(plan: Plan) -> ByGroup | Selection:
-    """Return how to answer a plan that is no composition of pairs: a selection, or users by group privacy.
+    """Return the object that answers a plan without composing pairs: a selection, or users by group privacy.
 
-    Such a plan has no pairs, curves or profile: ``Plan.directions`` refuses. A method that ignores such plans therefore
-    fails, rather than answering for a different release.
+    Such a plan has no pairs, curves or profile, and ``Plan.directions`` raises an error. So a method that forgets about
+    such plans fails, rather than answering for a different release.
     """
     if plan.best_of is None:
         return ByGroup(plan)
@@ -289,7 +293,7 @@ def as_whole(plan: Plan) -> ByGroup | Selection:
 
 
 def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, float]) -> None:
-    """Refuse a question that prescribes how to answer it, since the plan has only one route.
+    """Refuse a query with an accountant, a proof or options, since this plan can be answered in only one way.
 
     Raises:
         UnsupportedError: another accountant, a proof, or options.
@@ -304,7 +308,7 @@ def check_route(plan: Plan, accountant: str, proof: bool, options: Mapping[str, 
 
 
 def refusal(plan: Plan) -> UnsupportedError:
-    """Return the refusal of a question that needs pairs, about a plan that is answered as a whole."""
+    """Return the error for a query that needs pairs, about a plan that is answered without them."""
     if plan.best_of is not None:
         return UnsupportedError(
             "a plan with a selection supports only epsilon, delta and calibration of noise to them; leave out the "
@@ -330,7 +334,8 @@ class ByGroup:
         """Return the least epsilon at a delta.
 
         Raises:
-            UnsupportedError: a round for which nothing is proven of one record, or no chain of such steps.
+            UnsupportedError: nothing is proven about some round for one record, or a scheme does not allow group
+                privacy.
         """
         group = self._group(gap)
         band = group.epsilon(delta)
@@ -342,7 +347,8 @@ class ByGroup:
         """Return the least delta at an epsilon.
 
         Raises:
-            UnsupportedError: a round for which nothing is proven of one record, or no chain of such steps.
+            UnsupportedError: nothing is proven about some round for one record, or a scheme does not allow group
+                privacy.
         """
         group = self._group(gap)
         upper = float(group.delta(epsilon).upper)
@@ -352,7 +358,7 @@ class ByGroup:
         return told(found if group.profile.plan.known_from_below else from_above(found), self.plan, found.upper)
 
     def _group(self, gap: float | None) -> GroupProfile:
-        """Return the profile for a user's records in all partitions: each step of the chain changes one record."""
+        """Return the profile for a group: all of a user's records in all partitions."""
         check_chain(self.plan)
         check_unit(self.plan)
         single = replace(self.plan, unit=RECORD, records_per_unit=1, partitions_per_unit=None)
@@ -363,10 +369,10 @@ class ByGroup:
 class GroupProfile:
     """Bounds for groups of up to ``size`` records, for any mechanism.
 
-    Upper ends are proven; the lower ones are those of a single record, which is a group too.
+    Upper ends are proven for the whole group. Lower ends are those of a single record, which is a group, too.
 
     Attributes:
-        profile: profile for one record.
+        profile: profile of the plan for one record.
         size: number of records k.
     """
 
@@ -384,8 +390,8 @@ class GroupProfile:
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """Return ``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: one record's inequality, k times.
 
-        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are cached. So if the work limit is reached, a
-        bound may depend on which other points were computed with it.
+        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are cached and used here, so if the work limit is
+        reached, a bound may depend on earlier calls.
         """
         single = self.profile.delta(epsilon)  # which checks it
         at = np.asarray(epsilon, dtype=np.float64)
@@ -396,7 +402,8 @@ class GroupProfile:
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """Return the least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` if none is below 1e6.
 
-        Each upper end is an evaluated epsilon with ``delta_k(eps) <= delta``; the lower end is that of a single record.
+        Each upper end is an evaluated epsilon with ``delta_k(eps) <= delta``; the lower end is the one for a single
+        record.
         """
         single = self.profile.epsilon(delta)  # which checks it
         at = np.asarray(delta, dtype=np.float64)
@@ -410,14 +417,14 @@ class GroupProfile:
         return Band(single.lower, upper, upper, "upper")
 
     def _kept(self, at: Array) -> Array:
-        """Return the least delta of cached results at each epsilon or below, as delta does not rise with epsilon."""
+        """Return, for each epsilon, the least cached delta at this or a smaller epsilon, since delta does not rise."""
         known = sorted(self._told)
         least = np.minimum.accumulate([1.0, *(delta for _, delta in known)])
         kept: Array = least[np.searchsorted([epsilon for epsilon, _ in known], at, side="right")]
         return kept
 
     def _deltas(self, at: Array) -> Array:
-        """Upper ends of delta of the group."""
+        """Return upper bounds on delta of the group at each epsilon."""
         share = np.nextafter(at / self.size, -math.inf).clip(0.0)
         each = self.profile._curve.log_delta(share.ravel()).upper.reshape(share.shape)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -429,7 +436,7 @@ class GroupProfile:
         return upper
 
     def tpr(self, fpr: npt.ArrayLike) -> Band:
-        """Return the largest true-positive rate: k steps of that for a single record ([DRS22], Theorem 2.14).
+        """Return the largest true-positive rate: the bound for one record, applied k times ([DRS22], Theorem 2.14).
 
         Each step needs an evaluation, so :data:`MOST_STEPS` limits the number m of steps taken one by one. A test with
         rate ``fpr`` on the first dataset then has a rate of at most ``T`` on the dataset m records away. Groups of the
@@ -451,7 +458,7 @@ class GroupProfile:
         return Band(single.lower, upper, upper, "upper", reason)
 
     def _by_delta(self, fpr: Array) -> Array:
-        """Upper ends of the true-positive rate from delta of the group at a few epsilons."""
+        """Return upper bounds on the true-positive rate, from the group's delta at a few epsilons."""
         flat = np.ravel(fpr)
         delta = self._deltas(GROUP_EPSILONS)
         growth = np.exp(GROUP_EPSILONS)
@@ -466,13 +473,13 @@ class GroupProfile:
 def least_epsilon(delta_at: Callable[[Array], Array], target: float, start: float) -> float:
     """Return the least epsilon found at which a certified delta is at most the target; ``inf`` if none was found.
 
-    Whatever the search does, delta was evaluated as small enough at its answer, which is an upper bound even if the
-    deltas are not monotone.
+    The answer is an upper bound even if the deltas are not monotone, since delta was evaluated there and is small
+    enough.
 
     Args:
         delta_at: certified upper ends of delta at an array of epsilons.
         target: the target delta.
-        start: an epsilon to start from, such as the number of records times that of one of them; greater than 0.
+        start: an epsilon to start from, such as the number of records times the epsilon of one record; greater than 0.
 
     >>> least_epsilon(lambda epsilon: np.exp(-epsilon), math.exp(-3), 1.0) - 3 < 1e-6
     True

@@ -1,9 +1,9 @@
-"""The base of mechanisms: parameters, dominating pair in each direction, and the source of its proof.
+"""The base of mechanisms: parameters, a dominating pair for each direction, and the source of its proof.
 
 To add a mechanism, write a frozen dataclass with ``name``, ``claims`` and ``pair`` in a file of its own, a pair in
 ``pairs/`` if its law is new, and list the class in ``MECHANISMS``. The plan-file keys, the JSON Schema, the table of
 supported combinations and the error messages derive from the dataclass. A mechanism does not mention sampling: the
-schemes in ``plan/sampling/`` derive theirs from its pair and declared properties.
+sampling schemes in ``plan/sampling/`` derive the sampled pairs from the mechanism's pair and declared properties.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """Quality of a dominating pair, or of what replaces it.
+    """Strength of the bounds that are proved for a mechanism, sampled or not, in one direction.
 
     ``tight``: no smaller pair dominates, so lower bounds hold, too. ``between``: one pair dominates and another is
-    dominated, so the ends of an answer belong to two pairs. ``upper``: the pair dominates but may not be the smallest,
-    so answers are upper bounds. ``renyi``: only a Renyi curve is known, from which ``rdp`` and the engines of this
-    library give upper bounds. ``refused``: nothing is proved.
+    dominated, so the upper and the lower end of an answer come from different pairs. ``upper``: the pair dominates but
+    may not be the smallest, so answers are upper bounds. ``renyi``: only a bound on the Renyi divergences is known,
+    from which accountant ``rdp`` and this library's own engines give upper bounds. ``refused``: nothing is proved.
     """
 
     TIGHT = "tight"
@@ -43,11 +43,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Degree of support of a combination, with the theorem, or the reason for its refusal.
+    """Claim about a mechanism, sampled or not, in one direction: the strength of its bounds, and their source.
 
     Args:
-        status: quality of the pair.
-        cited: theorem, or reason, with keys of the bibliography in square brackets.
+        status: strength of the bounds.
+        cited: the theorem, or the reason for a refusal, with keys of the bibliography in square brackets.
     """
 
     status: Status
@@ -55,19 +55,19 @@ class Claim:
 
     @property
     def source(self) -> str:
-        """Theorem, or reason, for people, with each key replaced by its source."""
+        """The theorem, or the reason for a refusal, as readable text: bibliography keys are spelled out."""
         from hockeystick.values.citations import readable  # imported late, with the bibliography
 
         return readable(self.cited)
 
 
 def refused(reason: str) -> Claim:
-    """Return the refusal of a combination, for a reason."""
+    """Return the claim that nothing is proved, with the reason."""
     return Claim(Status.REFUSED, reason)
 
 
 def claims_of(unsampled: Claim, replaced: Claim) -> Mapping[Direction, Claim]:
-    """Return the claims in all directions: one for adding and removing a record, and one for replacing it."""
+    """Return the claims in all directions: ``unsampled`` for adding or removing a record, ``replaced`` otherwise."""
     return {Direction.REMOVE: unsampled, Direction.ADD: unsampled, Direction.REPLACE_ONE: replaced}
 
 
@@ -98,13 +98,13 @@ ZERO_UNSAID = refused(
 class Property(StrEnum):
     """Property of a mechanism, besides its pairs, that theorems on sampling require.
 
-    ``gaussian``: normal noise on a sum to which a record adds a vector of bounded norm, any such vector, so that
-    ``with_against_without`` is a ``GaussianPair``. ``guarantee``: only a guarantee for the plan's own adjacency is
-    known. ``sum``: noise on a sum to which a record adds any vector of bounded norm; the pair under replacement is
-    that of two opposite vectors, whatever the other records add. ``infinite-loss``: some mass may have infinite loss,
-    and then no Renyi divergence is finite. ``joint``: a round is several releases at once; its pair is a product, and
-    it cannot be sampled. ``run``: a round is a whole run of steps with correlated normal noise; only schemes for the
-    steps within a run sample it. ``laws``: the two laws themselves are given, bracketed by an upper and a lower pair.
+    ``gaussian``: normal noise on a sum to which a record may add any vector of bounded norm; ``with_against_without``
+    is then a ``GaussianPair``. ``guarantee``: only a guarantee for the plan's own adjacency is known. ``sum``: noise on
+    a sum to which a record may add any vector of bounded norm; the pair under replacement is the pair of two opposite
+    vectors, whatever the other records add. ``infinite-loss``: some mass may have infinite loss, and then no Renyi
+    divergence is finite. ``joint``: a round is several releases at once; its pair is a product, and it cannot be
+    sampled. ``run``: a round is a whole run of steps with correlated normal noise; it is sampled only by schemes for
+    the steps within a run. ``laws``: the two laws of the mechanism are given, bracketed by an upper and a lower pair.
     """
 
     GAUSSIAN = "gaussian"
@@ -129,13 +129,13 @@ class Mechanism(metaclass=NamedArguments):
     Attributes:
         name: name in plan files.
         claims: claims about its unsampled pair when a record is removed, added or replaced.
-        zeroed: claim when a record's contribution is set to zero: :data:`AS_ABSENT`, :data:`AS_GIVEN`, or a refusal
-            with the reason. A refusal is the default. The attribute is not inherited.
+        zeroed: claim if a record's contribution is set to zero: :data:`AS_ABSENT`, :data:`AS_GIVEN`, or a refusal with
+            the reason. A refusal is the default. The attribute is not inherited.
         properties: further properties; none by default, which permits the fewest theorems.
         not_monotone: parameters in which privacy is not monotone, with reasons; they cannot be calibrated.
 
     Raises:
-        InvalidInputError: a class lacks the claim of a direction, or the method of a claim.
+        InvalidInputError: a subclass lacks the claim for a direction, or the method that a claim requires.
     """
 
     name: ClassVar[str]
@@ -185,7 +185,7 @@ class Mechanism(metaclass=NamedArguments):
 
     @property
     def premises(self) -> Mapping[str, str]:
-        """Further conditions that the program must satisfy, repeated in every answer: sentences by label."""
+        """Further conditions that the program must satisfy, as sentences by label; every answer repeats them."""
         return {}
 
     def pair(self, direction: Direction) -> DominatingPair:
@@ -209,7 +209,7 @@ class Mechanism(metaclass=NamedArguments):
         raise AssertionError(f"{type(self).__name__} claims a pair in both directions and does not give it")
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of one unsampled round: that of its pair, unless the claim is ``renyi``."""
+        """Return the Renyi curve of one unsampled round, computed from its pair unless the claim is ``renyi``."""
         return self.pair(direction)
 
     def exact(self, direction: Direction) -> ExactRound | None:
@@ -217,15 +217,15 @@ class Mechanism(metaclass=NamedArguments):
         return None
 
     def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
-        """Return the pair or curve of one unsampled round for a user with up to ``records`` records, more than one.
+        """Return the pair or curve of one unsampled round for a user with up to ``records`` records, at least 2.
 
-        ``None`` if only group privacy from a single record is known.
+        It is ``None`` if the only known bound is group privacy, from the curve of a single record.
         """
         return None
 
     @property
     def unsampled_only(self) -> str | None:
-        """Reason why schemes that need the contribution of one record may not sample this instance, or ``None``."""
+        """Reason why schemes that need one record's contribution may not sample this instance; else ``None``."""
         return None
 
     @property
@@ -233,23 +233,23 @@ class Mechanism(metaclass=NamedArguments):
         """True if a record may contribute zero, so that the pair under replacement covers missing records.
 
         The pair then dominates a removal, an addition, and the product of a removal in one run and an addition in
-        another; ``plan/users.py`` explains why replacing users needs both.
+        another; ``plan/users.py`` explains why all of these are needed if users are replaced.
         """
         return False
 
     @property
     def replacement_only(self) -> str | None:
-        """Reason why this instance is meaningful only under ``replace-one``, or ``None``."""
+        """Reason why this instance is meaningful only under ``replace-one``; ``None`` if it is not so restricted."""
         return None
 
 
 class SymmetricMechanism(Mechanism):
-    """Mechanism with one pair, its own mirror image, for every direction that it claims."""
+    """Mechanism with the same pair, which is its own mirror image, for every direction that it claims."""
 
     @abstractmethod
     def with_against_without(self) -> DominatingPair:
-        """Return the pair."""
+        """Return the pair that serves every direction."""
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """Return the pair, whatever the direction."""
+        """Return the same pair for every direction."""
         return self.with_against_without()

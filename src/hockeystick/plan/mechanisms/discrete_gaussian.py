@@ -70,10 +70,10 @@ class DiscreteGaussian(NoiseOnSum):
         return ExactDiscreteGaussian(pair.distance, pair.variance)
 
     def of_many(self, direction: Direction, records: int) -> Known | None:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``).
+        """Return the pair at ``records`` times the distance of one record; equal records attain it (``plan/users.py``).
 
         Raises:
-            UnsupportedError: the distance is beyond 500 counts, where outcomes are not resolved.
+            UnsupportedError: the distance is too large for the outcomes to be resolved.
         """
         distance = records * self.distance(direction) * self.sensitivity
         if distance > 2 * MOST:

@@ -72,7 +72,7 @@ class DiscreteLaplace(NoiseOnSum):
         return self._at(distance).above
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair, or else an upper and a lower pair (``pairs/discrete.py``)."""
+        """Return the exact pair, or at large distances an upper and a lower pair (``pairs/discrete.py``)."""
         return self._at(self.distance(direction))
 
     def _at(self, distance: int) -> Tight | Between:
@@ -85,16 +85,17 @@ class DiscreteLaplace(NoiseOnSum):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Reason to refuse sampling: a distance that is not resolved, or any reason valid for all noise on sums."""
+        """Reason to refuse sampling: losses that are not resolved, or any reason of :class:`NoiseOnSum`."""
         if 2 * self.sensitivity > RESOLVED:
             return "a sensitivity above 100000 cannot be combined with sampling: count in larger units"
         return super().unsampled_only
 
     def of_many(self, direction: Direction, records: int) -> Known | None:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``).
+        """Return the pair at ``records`` times the distance of one record; equal records attain it (``plan/users.py``).
 
         Raises:
-            UnsupportedError: the losses are too large for continuous noise, and too many to resolve.
+            UnsupportedError: the distance is too large for every loss to be resolved, and also for pairs of continuous
+                noise.
         """
         distance = records * self.distance(direction)
         if distance * self.sensitivity > max(Fraction(RESOLVED), LARGEST_LOSS * decimal(self.scale)):
@@ -105,7 +106,10 @@ class DiscreteLaplace(NoiseOnSum):
         return self._at(distance)
 
     def exact(self, direction: Direction) -> ExactFinite | None:
-        """Return the masses of the losses, up to a common factor: powers at both ends, and differences between them."""
+        """Return the masses of the losses in exact numbers, up to a common factor; ``None`` if there are too many.
+
+        The masses at both ends are powers of ``e^(-1 / scale)``, and those in between are differences of such powers.
+        """
         distance, rate = self.distance(direction) * self.sensitivity, 1 / decimal(self.scale)
         if distance > RESOLVED:
             return None

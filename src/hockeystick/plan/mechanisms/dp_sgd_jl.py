@@ -21,8 +21,9 @@ _REPLACED = refused("no dominating pair is proven for two random sensitivities i
 class DPSGDJL(SymmetricMechanism):
     """Normal noise on a sum of gradients that are clipped by norms estimated from random projections.
 
-    The estimate of a norm may be too small, so the sensitivity is random, ``sqrt(r / X)`` times the clipping bound,
-    X chi-squared with r degrees of freedom; no Renyi divergence is finite, and accountants of moments do not apply.
+    The estimate of a norm may be too small, so the sensitivity is random: ``sqrt(r / X)`` times the clipping bound,
+    where X is chi-squared with r degrees of freedom. No Renyi divergence is finite, so accountants of moments do not
+    apply.
 
     Args:
         noise_multiplier: standard deviation of the noise divided by the clipping bound, 0.1 to 1000.
@@ -50,7 +51,7 @@ class DPSGDJL(SymmetricMechanism):
     properties = frozenset({Property.INFINITE_LOSS})
 
     def with_against_without(self) -> KnottedPair:
-        """Return the mixture over the projections, which are taken as public."""
+        """Return the mixture of Gaussian pairs over the random projections, which are taken as public."""
         from hockeystick.pairs.jl import jl_pair  # late: needs SciPy's special functions, which most plans do not
 
         return jl_pair(self.noise_multiplier, self.projections)

@@ -1,29 +1,32 @@
 """The exponential mechanism, by the range of its losses.
 
 A candidate y is chosen with probability proportional to ``exp(epsilon u(y) / (2 D))``, where no utility u(y) changes by
-more than D between neighbours: the logarithm of each weight changes by ``epsilon / 2`` either way, and that of their
-sum by one number, so that all losses lie in an interval of length epsilon: bounded range (Durfee, Rogers 2019 [DR19]).
-The same holds for ``exp(epsilon u(y) / D)`` if all utilities change in one direction at a time. Report-noisy-max with
-Gumbel noise is the same mechanism.
+more than D between neighbours. The logarithm of each weight changes by at most ``epsilon / 2`` either way, and the
+logarithm of the sum of the weights changes by a number that is the same for all candidates. So all losses lie in an
+interval of length epsilon, which is called bounded range (Durfee, Rogers 2019 [DR19]). The same holds for ``exp(epsilon
+u(y) / D)`` if, between neighbours, all utilities rise or all fall. Report-noisy-max with Gumbel noise is the same
+mechanism.
 
 "The composition" of k such rounds may mean **three numbers** (Dong, Durfee, Rogers 2020 [DDR20]):
 
-1. the largest delta if all rounds are fixed beforehand (the non-adaptive optimum, solved there): the best t of k
-   rounds G_t of two losses (``pairs/bounded_range.py``), all with one t;
-2. the largest delta if each round may depend on the answers before (the adaptive optimum): the best t of every next
-   round;
+1. the largest delta if all rounds are fixed beforehand (the non-adaptive optimum, solved there): all k rounds are the
+   same mechanism G_t, which has two losses (``pairs/bounded_range.py``), with the best t;
+2. the largest delta if each round may depend on the answers before (the adaptive optimum): every round is a G_t, with
+   the best t for that round;
 3. the composition of the pair that dominates one round.
 
-Each is at least as large as the one before. For epsilon 0.5 and 10 rounds they are 5.0e-4, 5.6e-4 and 1.8e-3 at 2.5.
+Each is at least as large as the one before. For 10 rounds of epsilon 0.5, the three deltas at epsilon 2.5 are 5.0e-4,
+5.6e-4 and 1.8e-3.
 
 **The answer** is between two ends. For up to 16 rounds the upper end is the second number, slightly enlarged by a grid
-(``pairs/bounded_blocks.py``); for more rounds it is the composition of such blocks, or the bound from the moments of
-bounded range if that is smaller. Both hold however rounds depend on each other, and on others. The lower end is a
-non-adaptive composition of G_t with t in sixteenths of epsilon. Each G_t is an exponential mechanism with two
-candidates whose utilities change by D in opposite directions. That change multiplies the odds between the two by
-``e^epsilon``, and suitable odds before it give any t. The first number exceeds the lower end by the error of the
-sixteenths. For one round both ends are the closed form ``epsilon + 2 log(1 - sqrt(delta (1 - e^-epsilon)))`` of the
-largest curve, which the best t of each delta attains.
+(``pairs/bounded_blocks.py``); for more rounds it is the composition of blocks of up to 16 rounds, or the bound from the
+largest moments of bounded range if that is smaller. Both hold however the rounds depend on each other and on other
+rounds of the plan. The lower end is a non-adaptive composition of G_t with t in sixteenths of epsilon. Each G_t is an
+exponential mechanism with two candidates whose utilities change by D in opposite directions. That change multiplies the
+odds between the two candidates by ``e^epsilon``, and every t is attained by suitable odds before the change. The lower
+end is below the first number only because t is a multiple of a sixteenth. For one round both ends are ``epsilon + 2
+log(1 - sqrt(delta (1 - e^-epsilon)))``, the closed form of the largest curve, which is attained by the best t for each
+delta.
 """
 
 from __future__ import annotations
@@ -58,8 +61,8 @@ _BRACKET = Claim(Status.BRACKET, "Dong, Durfee, Rogers 2020 [DDR20]: bounded ran
 class Exponential(SymmetricMechanism):
     """Choice among candidates with probabilities proportional to ``exp(epsilon utility / (2 sensitivity))``.
 
-    Any mechanism of bounded range has the same accounting. The sensitivity is that of the utilities under the plan's
-    own adjacency, so the answer is the same under every adjacency, without a factor 2.
+    Any mechanism of bounded range has the same accounting. The sensitivity is the largest change of a utility under the
+    plan's own adjacency, so the answer is the same under every adjacency, without a factor 2.
 
     Args:
         epsilon: range of the losses, which is also the pure epsilon of a round; 0 or greater.
@@ -83,7 +86,7 @@ class Exponential(SymmetricMechanism):
         return WindowPair.bounded_range(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)
 
     def known(self, direction: Direction) -> Between:
-        """Return the dominating pair of one round, its moments, and lower pairs, each of which has only two losses."""
+        """Return the dominating pair of one round, its Renyi curve, and lower pairs with only two losses each."""
         if not self.epsilon:
             return Between(self.pair(direction), (self.pair(direction),), WHY)
         epsilon, shares = decimal(self.epsilon), [Fraction(number, 16) for number in SIXTEENTHS]
@@ -94,5 +97,5 @@ class Exponential(SymmetricMechanism):
         return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon), True, partial(blocks, epsilon))
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """Return the largest moments of bounded range, which are below those of the pair."""
+        """Return the largest moments that bounded range allows, which are below the moments of the dominating pair."""
         return BoundedRangeCurve(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)

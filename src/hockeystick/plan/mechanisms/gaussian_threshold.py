@@ -35,15 +35,16 @@ class GaussianThreshold(KeyThreshold):
     """Counts with normal noise of the keys whose noisy count is at least a threshold.
 
     A key is released with its noisy count, to which one person adds at most 1. Keys that nobody has are ignored. If a
-    person has more keys than allowed, the choice of those kept does not depend on other people's data.
+    person has more keys than allowed, some are dropped, and the choice does not depend on other people's data.
 
     Args:
-        noise_multiplier: standard deviation of the noise on each count; greater than 0. For integer noise the parameter
-            sigma of :class:`DiscreteGaussian`, from 1e-3 to 500.
+        noise_multiplier: standard deviation of the noise on each count; greater than 0. For integer noise it is the
+            parameter sigma of :class:`DiscreteGaussian` instead, from 1e-3 to 500.
         threshold: smallest noisy count that is released, at least 1.
         keys: largest number of keys of one person in one release.
         noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
-            adds 1 or 0. At a whole threshold, whole-number noise releases a key that only one person has more often.
+            adds 1 or 0. At a whole threshold, integer noise is likelier than continuous noise to release a key that
+            only one person has.
 
     Raises:
         InvalidInputError: a value is outside its domain.
@@ -67,7 +68,7 @@ class GaussianThreshold(KeyThreshold):
     }
 
     def check_integer(self) -> None:
-        """Check integer noise, and also refuse noise whose outcomes are not resolved.
+        """Refuse integer noise with a sigma outside its domain, or with nearly zero noise at a threshold of 1.
 
         Raises:
             InvalidInputError: noise_multiplier is outside the domain of integer noise, or nearly zero.
@@ -97,7 +98,7 @@ class GaussianThreshold(KeyThreshold):
         return exp_below(log - slack), min(exp_above(log + slack), 1.0)
 
     def _log_sum(self) -> float:
-        """Logarithm of ``P(Z >= T - 1)`` under the discrete law, summed from its terms divided by the first one."""
+        """Logarithm of ``P(Z >= T - 1)`` for integer noise, as a sum of terms divided by the first one."""
         start, sigma = float(self.gap), self.noise_multiplier
         j = np.arange(math.ceil(REACH * sigma) + 2)
         terms = math.fsum(np.exp(-0.5 * (j / sigma) * ((2 * start + j) / sigma)))

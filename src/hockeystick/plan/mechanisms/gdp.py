@@ -44,7 +44,7 @@ class GDP(SymmetricMechanism):
         return GaussianPair(self.mu)
 
     def of_many(self, direction: Direction, records: int) -> Known:
-        """Return the pair with ``records`` times mu, the least mu for groups.
+        """Return the Gaussian pair with ``records`` times mu, the least mu for groups of that size.
 
         (Dong, Roth, Su 2022 [DRS22], Theorem 2.14.)
         """

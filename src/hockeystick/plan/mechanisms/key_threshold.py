@@ -1,23 +1,24 @@
-"""Base of mechanisms that release keys with noisy counts, if the noisy count reaches a threshold.
+"""Base of mechanisms that release each key, with its noisy count, if that count reaches a threshold.
 
-Every key of some person in the dataset gets a noisy count: its count, to which a person adds at most 1, plus
-independent noise Z of a symmetric law: continuous, with a density, or integer, on the whole numbers. A key whose noisy
-count is at least the threshold T is released with it; the others are not released. Keys that nobody has are ignored;
-the threshold makes this private. A person has at most L keys in one release; a person with more keeps L of them, chosen
-independently of other people's data.
+Every key that a person in the dataset has gets a noisy count: its count, to which a person adds at most 1, plus
+independent noise Z. The law of Z is symmetric, and either continuous (with a density) or integer (on the whole
+numbers). A key whose noisy count is at least the threshold T is released with that count; other keys are not released.
+Keys that nobody has are ignored; the threshold makes this private. A person has at most L keys in one release. If a
+person has more, L of them are chosen independently of other people's data.
 
-Integer noise is for counts that are whole numbers: a person adds 1 or 0 to a count. A noisy count is then at least T if
-it is at least T rounded up, which is called T below. ``P(Z >= T - 1)`` is then more than for a density, as the law has
-an atom at T - 1. A threshold between whole numbers may have the opposite effect, and the losses of the pair A (below)
-are smaller. So neither kind of noise can replace the other.
+Integer noise is for counts that are whole numbers: a person adds 1 or 0 to a count. A noisy count is then at least T
+exactly if it is at least T rounded up, and T below is this whole number. The law of Z has an atom at T - 1, so ``P(Z >=
+T - 1)`` is larger than for a density. Two effects may go the other way: a threshold between whole numbers is rounded
+up, and the losses of the pair A (below) are smaller. So neither kind of noise can replace the other.
 
-**Two kinds of keys.** Remove a person. Keys of other people only do not change. The person's own keys are of two kinds:
+**Two kinds of keys.** Remove a person. Keys that the person does not have do not change. The person's own keys are of
+two kinds:
 
 - a key that others also have is in both datasets, with counts that differ by c, ``0 < c <= 1``. Its release is a
 post-processing of the noisy count: the pair A of the noise at distance 1 dominates;
-- a key that nobody else has is never released without the person, and with the person with probability ``P(c + Z >=
-T)``, at most ``p = P(1 + Z >= T)``: the pair B of the laws (1 - p, p) and (1, 0) on (not released, released) dominates,
-since a release has infinite loss, whatever its count.
+- a key that nobody else has is never released if the person is absent. If the person is present it is released with
+  probability ``P(c + Z >= T)``, at most ``p = P(1 + Z >= T)``: the pair B of the laws (1 - p, p) and (1, 0) on (not
+  released, released) dominates, since a release has infinite loss, whatever its count.
 
 **Above.** A pair that dominates both kinds is the product of A and R, where R reveals everything with probability p and
 otherwise nothing: the worst (0, p)-differential privacy, with outcomes (yes, no, nothing) of masses ``(p, 0, 1 - p)``
@@ -25,16 +26,16 @@ and ``(0, p, 1 - p)``. A is the product with R ignored; B is R with "no" and "no
 noise of different keys is independent, so L keys of any kinds are dominated by ``(A x R)^L``, and rounds compose (Zhu,
 Dong, Wang 2022 [ZDW22], Theorem 10), even if datasets depend on earlier releases.
 
-**Below** are two instances: all keys of every round are of the first kind, ``A^L`` (which is approached as the counts
-of the others grow beyond the threshold, where every noisy count is released), or all are of the second, ``B^L``. For
-one key the larger of the two curves is the truth; for several rounds the maximum of two compositions is less than the
-composition of the maximum, hence the two ends. In delta the upper end is the sum, and the lower one the maximum, of the
-same two terms.
+**Below.** Two instances give lower bounds. If all keys of every round are of the first kind, the pair is ``A^L``; it is
+approached as the counts of the other people grow beyond the threshold, where every noisy count is released. If all keys
+are of the second kind, the pair is ``B^L``. For one key, the larger of the two curves is the truth. For several rounds,
+the larger of the two compositions is below the composition of the larger curve, so the two ends differ: the upper end
+of delta is the sum of two terms, and the lower end is their maximum.
 
-**Replaced persons** remove their L keys and add L others: ``(A x R)^2L`` above, as both are their own mirror images;
-``A^2L``, and ``B^L`` with L mirror images of B, below.
+**Replaced persons.** Replacing a person removes L keys and adds L others. The upper pair is ``(A x R)^2L``, as A and R
+are their own mirror images. The lower pairs are ``A^2L``, and the product of ``B^L`` with L mirror images of B.
 
-Such releases, and better thresholds, are those of Desfontaines, Voss, Gipson, Mandayam 2022 [DVGM22].
+Such releases, and better thresholds, are described by Desfontaines, Voss, Gipson, Mandayam 2022 [DVGM22].
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class KeyThreshold(Mechanism):
 
     @property
     def gap(self) -> Fraction:
-        """Least noise that releases a person's own key: T - 1, with T rounded up for noise on the whole numbers."""
+        """Least noise that releases a key held by one person: T - 1, where T is rounded up for integer noise."""
         least = decimal(self.threshold)
         return (math.ceil(least) if self.noise == INTEGER else least) - Fraction(1)
 
@@ -153,7 +154,7 @@ class KeyThreshold(Mechanism):
 
     @abstractmethod
     def alone(self) -> tuple[float, float]:
-        """Return p, the probability that a person's own key is released, from below and from above."""
+        """Return a lower and an upper bound on p, the probability that a key held by one person is released."""
 
     @property
     def null_record(self) -> bool:
@@ -161,12 +162,12 @@ class KeyThreshold(Mechanism):
         return True
 
     def pair(self, direction: Direction) -> JointPair:
-        """Return the upper pair, for keys of both kinds."""
+        """Return the upper pair, which allows keys held by several people and keys held by one person."""
         keys = 2 * self.keys if direction is Direction.REPLACE_ONE else self.keys
         return JointPair(((self.shared, keys), (OwnKeyPair(0.0, max(self.alone()[1], TINY)), keys)))
 
     def known(self, direction: Direction) -> Between:
-        """Return the upper pair, for keys of both kinds, and two lower pairs: all keys of the first kind, or second."""
+        """Return the upper pair, and two lower pairs: all keys held by several people, or all held by one person."""
         p, keys = Fraction(self.alone()[0]), self.keys
         gone = OwnKeyLaws((1 - p, p), (Fraction(1), Fraction(0)))
         if direction is Direction.REPLACE_ONE:

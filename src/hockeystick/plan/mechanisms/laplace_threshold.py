@@ -21,14 +21,15 @@ class LaplaceThreshold(KeyThreshold):
     """Counts with Laplace noise of the keys whose noisy count is at least a threshold.
 
     A key is released with its noisy count, to which one person adds at most 1. Keys that nobody has are ignored. If a
-    person has more keys than allowed, the choice of those kept does not depend on other people's data.
+    person has more keys than allowed, some are dropped, and the choice does not depend on other people's data.
 
     Args:
         scale: scale of the noise on each count; greater than 0.
         threshold: smallest noisy count that is released, at least 1.
         keys: largest number of keys of one person in one release.
         noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
-            adds 1 or 0. At a whole threshold, whole-number noise releases a key that only one person has more often.
+            adds 1 or 0. At a whole threshold, integer noise is likelier than continuous noise to release a key that
+            only one person has.
 
     Raises:
         InvalidInputError: a value is outside its domain.

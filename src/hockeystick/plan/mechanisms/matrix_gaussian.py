@@ -143,17 +143,20 @@ class MatrixGaussian(Mechanism):
 
     @property
     def strategy(self) -> Strategy:
-        """The products of the columns of C."""
+        """The matrix C, as inner products of its columns."""
         return self._made(absolute=False)
 
     @property
     def magnitudes(self) -> Strategy:
-        """The products of the columns of |C|."""
+        """The matrix |C| of absolute values, as inner products of its columns."""
         return self._made(absolute=True)
 
     @property
     def markov(self) -> tuple[float, float] | None:
-        """(lambda, c) if ``C_ij = c lambda^(i-j)`` with 0 < lambda < 1 (lambda-CGD): lambda is exact, c rounded."""
+        """(lambda, c) if ``C_ij = c lambda^(i-j)`` with 0 < lambda < 1 (lambda-CGD), else ``None``.
+
+        lambda is exact, and c is rounded.
+        """
         given = np.trim_zeros(np.array(self.inverse_coefficients or ()), "b").tolist()
         if self.norm == COLUMNS or len(given) != 2 or not given[0]:
             return None
@@ -178,7 +181,7 @@ class MatrixGaussian(Mechanism):
         }
 
     def known(self, direction: Direction) -> Between:
-        """Return the Gaussian pairs at both ends of the sensitivity, doubled if a record is replaced."""
+        """Return the Gaussian pairs for both ends of the sensitivity, which doubles if a record is replaced."""
         low = self._distance(direction) * self.sensitivity.lower / self.noise_multiplier
         below = GaussianPair(low * (1 - 2 * UNIT_ROUNDOFF))
         return Between(self.pair(direction), (below,), f"{WHY[self.sensitivity.exact]} ({self.sensitivity.theorem})")
@@ -210,8 +213,9 @@ def sensitivity(
         strategy: one of the strategies of :class:`MatrixGaussian`, lists or NumPy arrays.
 
     Returns:
-        A value that a record in certain steps attains, a certified upper bound, these steps, True if value and bound
-        are equal, and the theorem.
+        A named tuple: ``lower``, a sensitivity that is attained; ``upper``, a certified upper bound; ``places``, the
+        steps of a record that attains ``lower``; ``exact``, True if both ends are equal except for rounding; and
+        ``theorem``, the source of ``upper``.
 
     Raises:
         InvalidInputError: as :class:`MatrixGaussian`.
@@ -225,7 +229,7 @@ def sensitivity(
 
 @lru_cache(maxsize=KEPT)
 def _ends(strategy: Strategy, separation: int, participations: int) -> Sensitivity:
-    """Return the sensitivity, cached because calibration of the noise uses it many times."""
+    """Return the sensitivity of a strategy, from a cache, since calibration of the noise needs it many times."""
     return strategy.sensitivity(separation, participations)
 
 
@@ -233,9 +237,9 @@ def _ends(strategy: Strategy, separation: int, participations: int) -> Sensitivi
 def _strategy(
     steps: int, norm: str, key: str, value: Any, scale: tuple[float, ...] | None, *, absolute: bool
 ) -> Strategy:
-    """Return the strategy for a key and its value; with ``absolute``, that of the absolute values of its entries.
+    """Return the strategy for a key and its value; if ``absolute``, with the absolute values of its entries.
 
-    The scales are those of a BLT.
+    ``scale`` has the scales of a BLT (buffered linear Toeplitz) strategy, and is ``None`` for other strategies.
 
     Raises:
         InvalidInputError: the value gives no strategy.
@@ -304,10 +308,10 @@ def _rows(rows: tuple[tuple[float, ...], ...], steps: int) -> Array:
 def inverted(d: Array, n: int) -> tuple[Array, Array]:
     """Return n coefficients of ``1 / (d_0 + d_1 z + ..)``, and bounds on their errors.
 
-    The recursion ``c_m = -(sum_j d_j c_{m-j}) / d_0`` leaves ``d * c = 1 + r`` (products of series), where rounding
-    makes ``|r_m| <= (len(d) + 6) u (|d| * |c|)_m =: R_m``. The error ``e = c - 1/d`` is ``(1/d) * r``, so that
-    ``|e| <= (|c| + |e|) * R``: with ``o = |c| * R`` and ``s = sum R < 1`` it is ``max |e| <= max o / (1 - s)``, and
-    ``|e_m| <= o_m + s max o / (1 - s)``.
+    The recursion ``c_m = -(sum_j d_j c_{m-j}) / d_0`` leaves ``d * c = 1 + r``, where ``*`` is the product of series,
+    and rounding makes ``|r_m| <= (len(d) + 6) u (|d| * |c|)_m =: R_m``. The error ``e = c - 1/d`` is ``(1/d) * r``, so
+    that ``|e| <= (|c| + |e|) * R``. With ``o = |c| * R`` and ``s = sum R < 1``, it follows that ``max |e| <= max o / (1
+    - s)``, and ``|e_m| <= o_m + s max o / (1 - s)``.
     """
     if not d[0]:
         return np.zeros(1), np.zeros(1)

@@ -40,7 +40,7 @@ class MixtureGaussian(Mechanism):
 
     Args:
         sensitivities: shifts c_k, in units of the clipping norm; 0 for no contribution.
-        probabilities: probabilities p_k in the same order. Their sum is within 1e-12 of 1, and they are divided by it.
+        probabilities: probabilities p_k in the same order. Their sum must be within 1e-12 of 1; they are divided by it.
         noise_multiplier: standard deviation of the noise divided by the clipping norm; greater than 0.
 
     Raises:
@@ -87,7 +87,10 @@ class MixtureGaussian(Mechanism):
             )
 
     def _law(self) -> tuple[Fraction, dict[float, Fraction]]:
-        """Return the probability of no shift, and those of the others, in units of the noise and in their order."""
+        """Return the probability of no shift, and the probabilities of the other shifts in increasing order.
+
+        The other shifts are in units of the noise.
+        """
         total = sum(map(decimal, self.probabilities), Fraction(0))
         noise = decimal(self.noise_multiplier)
         shifts: dict[float, Fraction] = {}
@@ -98,7 +101,7 @@ class MixtureGaussian(Mechanism):
         return shifts.pop(0.0, Fraction(0)), dict(sorted(shifts.items()))
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """Return the mixture against N(0, 1), or the reverse; for one sensitivity the pair of sampled normal noise."""
+        """Return the mixture against N(0, 1), or the reverse; with 0 and one shift, the sampled Gaussian pair."""
         mirrored = direction is Direction.ADD
         rest, shifts = self._law()
         if len(shifts) > 1 or not rest:
@@ -107,7 +110,7 @@ class MixtureGaussian(Mechanism):
         return (PoissonAddPair if mirrored else PoissonRemovePair)(GaussianPair(shift), float(weight))
 
     def with_against_without(self) -> MixturePair | GaussianPair:
-        """Return the mixture against N(0, 1); for one certain sensitivity the pair of normal noise."""
+        """Return the mixture against N(0, 1); if one shift has probability 1, the Gaussian pair."""
         return self._pair(mirrored=False)
 
     def _pair(self, mirrored: bool) -> MixturePair | GaussianPair:

@@ -65,15 +65,15 @@ PREMISE = (
 class Pair(Mechanism):
     """Mechanism given by its two laws, p with the record and q without it, cell by cell.
 
-    :meth:`from_densities`, :meth:`from_cdfs` and :meth:`from_tradeoff` make the cells. One pair dominates the two laws,
-    and they dominate another; answers lie between those of the two pairs, at a distance that falls with the square of
-    the cell width.
+    :meth:`from_densities`, :meth:`from_cdfs` and :meth:`from_tradeoff` make the cells. From the cells follow an upper
+    pair, which dominates the two laws, and a lower pair, which the two laws dominate. Answers lie between those of the
+    two pairs, whose difference falls with the square of the cell width.
 
     Args:
         p: mass of each cell with the record.
         q: mass of each cell without it, equally many.
-        p_error: error of each of p; 0 by default.
-        q_error: error of each of q; 0 by default.
+        p_error: bound on the error of each element of p; 0 by default.
+        q_error: bound on the error of each element of q; 0 by default.
         least: the least likelihood ratio p / q in each cell. By default the cells are taken as consecutive intervals
             of a line along which the ratio does not decrease.
         reverse: the least reverse ratio q / p in each cell; 0 where p / q is not bounded. It requires ``least``, and
@@ -81,8 +81,8 @@ class Pair(Mechanism):
         replaced: True if the laws are those for two values of a record, for adjacency ``replace-one``.
 
     Raises:
-        InvalidInputError: a value is outside its domain, lists differ in length, a total misses 1 by more than the
-            errors, or the masses contradict the ratios.
+        InvalidInputError: a value is outside its domain, lists differ in length, a total differs from 1 by more than
+            the errors, or the masses contradict the ratios.
 
     >>> from hockeystick import Plan, Round
     >>> noisy = Pair(p=[0.1, 0.2, 0.7], q=[0.3, 0.3, 0.4])
@@ -130,18 +130,19 @@ class Pair(Mechanism):
         accuracy: float = 1e-13,
         replaced: bool = False,
     ) -> Pair:
-        """Return two laws given by their densities on the line; their ratio may rise and fall.
+        """Return the mechanism whose laws have these densities on the line; the likelihood ratio may rise and fall.
 
         Args:
-            p: density with the record, as a function of an array of places or of one place; or the distance by which
-                the record shifts q.
+            p: density with the record, as a function of one place or of an array of places. A number instead of a
+                function is the distance by which the record shifts q.
             q: density without the record.
             knots: places near most of the mass, and places where a density has a corner or a jump.
             accuracy: relative error of each value.
             replaced: as in the class.
 
         Raises:
-            InvalidInputError: the values are not densities, a total misses 1, or a value is outside its domain.
+            InvalidInputError: the values are not densities, the total mass of a law differs from 1, or a value is
+                outside its domain.
 
         >>> from hockeystick import Gaussian, Plan, Round
         >>> from scipy.stats import norm
@@ -162,11 +163,11 @@ class Pair(Mechanism):
         accuracy: float = 2.0**-52,
         replaced: bool = False,
     ) -> Pair:
-        """Return two laws given by their distribution functions; their ratio must not decrease along the line.
+        """Return the mechanism whose laws have these distribution functions; the likelihood ratio must not decrease.
 
         Args:
-            p: distribution function with the record; or its values at increasing places; or the distance by which the
-                record shifts q.
+            p: distribution function with the record, or its values at increasing places. A number is the distance by
+                which the record shifts q.
             q: distribution function without the record, or its values at the same places.
             knots: places near most of the mass.
             accuracy: absolute error of each value.
@@ -192,11 +193,11 @@ class Pair(Mechanism):
     def from_tradeoff(
         cls, beta: Callable[[Array], npt.ArrayLike], *, accuracy: float = 2.0**-52, replaced: bool = False
     ) -> Pair:
-        """Return two laws with the trade-off function ``beta``; :class:`Tradeoff` takes one that is given by corners.
+        """Return the mechanism with the trade-off function ``beta``; use :class:`Tradeoff` if it is piecewise linear.
 
         Args:
-            beta: convex function from the rate of false alarms on absent records, 0 to 1, to the rate of missed present
-                records.
+            beta: convex function from the false-positive rate, 0 to 1, to the least false-negative rate of a test for
+                the record.
             accuracy: absolute error of each value.
             replaced: as in the class.
 
@@ -238,7 +239,7 @@ class Pair(Mechanism):
 
     @property
     def replacement_only(self) -> str | None:
-        """Reason why laws for two values are valid only for replacing a record."""
+        """Reason to refuse other adjacencies if the laws belong to two values of a record; else ``None``."""
         if not self.replaced:
             return None
         return (
@@ -250,7 +251,7 @@ class Pair(Mechanism):
         return self._above
 
     def known(self, direction: Direction) -> Between:
-        """Return the upper and the lower pair in one direction; under replace-one those of both orders.
+        """Return the upper and the lower pair in one direction; under ``replace-one``, for both orders of the two laws.
 
         Raises:
             UnsupportedError: as :meth:`pair`.
@@ -262,7 +263,8 @@ class Pair(Mechanism):
         """Return the pair that dominates.
 
         Raises:
-            UnsupportedError: a record is replaced, and the laws are those with and without it.
+            UnsupportedError: the direction is the replacement of a record, but the laws are those with and without the
+                record.
         """
         if direction is not Direction.REPLACE_ONE:
             return self._above.mirror if direction is Direction.ADD else self._above

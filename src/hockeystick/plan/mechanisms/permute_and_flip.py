@@ -2,17 +2,18 @@
 
 McKenna, Sheldon 2020 [MS20]: in a uniformly random order each candidate y is chosen, and the search ended, with
 probability ``exp(-epsilon (u* - u(y)) / (2 D))``, u* being the largest utility; the best one is chosen for sure when
-its turn comes. It is epsilon-differentially private, as shown there; and the same as report-noisy-max with exponential
-noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 [DKS+21]), so the proof in ``report_noisy_max.py``
-covers it, too.
+its turn comes. It is epsilon-differentially private, as shown there. It is also the same as report-noisy-max with
+exponential noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 [DKS+21]), so the proof in
+``report_noisy_max.py`` covers it, too.
 
 It is **not of bounded range** epsilon, so the bounds for the exponential mechanism do not hold. Let two candidates be
-equally good on one dataset, and one 2 D worse than the other on the other dataset. Then the law is (1/2, 1/2), against
-``(e^-epsilon / 2, 1 - e^-epsilon / 2)``, as the worse one is chosen if it comes first and its coin shows heads. The
-losses are epsilon and ``-log(2 - e^-epsilon)``: a range of 1.49 for epsilon 1.
+equally good on one dataset; on its neighbour, let the first candidate be worse than the second by 2 D. Then the choice
+has the law (1/2, 1/2) on the one dataset and ``(e^-epsilon / 2, 1 - e^-epsilon / 2)`` on the neighbour, where the worse
+candidate is chosen if it comes first and its coin shows heads. The losses are epsilon and ``-log(2 - e^-epsilon)``: a
+range of 1.49 for epsilon 1.
 
-Utilities change by D in opposite directions in that instance, which gives the lower end of every answer, in either
-direction; the upper end is that of the pure epsilon alone.
+In that instance the two utilities change by D in opposite directions. It gives the lower end of every answer, in either
+direction; the upper end follows from the pure epsilon alone.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _BRACKET = Claim(
 
 @dataclass(frozen=True)
 class PermuteAndFlip(ReportNoisyMax):
-    """Choice among candidates by permute-and-flip, with ``exp(-epsilon (best - utility) / (2 sensitivity))``.
+    """Permute-and-flip with the acceptance probability ``exp(-epsilon (best - utility) / (2 sensitivity))``.
 
-    The sensitivity is that of the utilities under the plan's own adjacency.
+    The sensitivity is the largest change of a utility under the plan's own adjacency.
 
     Args:
         epsilon: pure epsilon of one choice; 0 or greater.
@@ -56,7 +57,7 @@ class PermuteAndFlip(ReportNoisyMax):
     zeroed = AS_GIVEN
 
     def known(self, direction: Direction) -> Between:
-        """Return the worst pair with this epsilon, and lower pairs of two candidates in either direction."""
+        """Return the worst pair with this epsilon, and two lower pairs: two candidates, in either direction."""
         half = Fraction(1, 2)
         worse = half * exponential(-decimal(self.epsilon))
         one = FinitePair((half, half), (worse, 1 - worse))

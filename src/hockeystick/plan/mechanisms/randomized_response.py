@@ -70,7 +70,7 @@ class RandomizedResponse(SymmetricMechanism):
         return ThreeLossPair(self.epsilon, -log_total, log_rest, decimal(self.epsilon))
 
     def exact(self, direction: Direction) -> ExactFinite:
-        """Return the guarantee of epsilon alone, or the law of the answer."""
+        """Return the pair in exact numbers; for two answers it is the worst pair with this epsilon."""
         epsilon = decimal(self.epsilon)
         if self._binary:
             return black_box(epsilon)

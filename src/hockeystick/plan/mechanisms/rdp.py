@@ -1,8 +1,8 @@
 """A black box known by Renyi divergences of some orders.
 
 Let ``D_a <= e_a`` at the given orders a, and ``K(t) = t D_(1+t)``. K is convex, so between two orders it lies below the
-chord of ``t e_(1+t)``. D does not decrease in its order, so below an order it is at most its value there. No bound is
-known above the largest order.
+chord of ``t e_(1+t)``. D_a does not decrease in a, so it is at most its bound at the next larger given order. Above the
+largest order, no bound is known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RENYI = Claim(Status.RENYI, "Mironov 2017 [Mir17], Definition 4: the guarantee 
 
 @dataclass(frozen=True, slots=True)
 class ListedCurve(RenyiCurve):
-    """Largest moments that divergences at some orders allow; see the module.
+    """Largest moments that bounds on the Renyi divergences of some orders allow; see the module docstring.
 
     Attributes:
         orders: increasing orders greater than 1.
@@ -42,7 +42,7 @@ class ListedCurve(RenyiCurve):
         return -math.inf, math.inf
 
     def log_moment(self, t: float) -> float:
-        """Return the chord between two orders, or the divergence of the next order if that is less; rounded up."""
+        """Return an upper bound on K(t), rounded up: from the chord between two orders or from the next order."""
         points = [(order - 1, epsilon) for order, epsilon in zip(self.orders, self.epsilons, strict=True)]
         best = min((t * epsilon for at, epsilon in points if at >= t), default=math.inf)
         for (low, first), (high, second) in pairwise(points):

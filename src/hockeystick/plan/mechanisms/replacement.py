@@ -28,7 +28,7 @@ class NoiseOnSum(Mechanism):
     """Noise on a sum to which one record adds a bounded amount, with a key for the change by replacing a record.
 
     Attributes:
-        noise_key: key of the mechanism's noise.
+        noise_key: name of the parameter that sets the noise.
         replace_one_distance: largest change by replacing a record, in units of one record's bound.
     """
 
@@ -52,12 +52,12 @@ class NoiseOnSum(Mechanism):
         return self.at(1)
 
     def of_many(self, direction: Direction, records: int) -> Known | None:
-        """Return the pair at ``records`` times the distance, which equal records attain (``plan/users.py``)."""
+        """Return the pair at ``records`` times the distance of one record, which equal records attain."""
         return Tight(self.at(records * self.distance(direction)))
 
     @property
     def unsampled_only(self) -> str | None:
-        """Reason to refuse sampling if only the distance under replacement is bounded, which gives no mixture pair."""
+        """Reason to refuse sampling if only the change by replacing a record is bounded: it gives no mixture pair."""
         if self.null_record:
             return None
         return (
@@ -67,12 +67,12 @@ class NoiseOnSum(Mechanism):
 
     @property
     def null_record(self) -> bool:
-        """True at the full distance, twice that of adding or removing a record; proof in ``plan/users.py``."""
+        """True if ``replace_one_distance`` is twice the bound on one record; proof in ``plan/users.py``."""
         return self.replace_one_distance == FULL_DISTANCE
 
     @property
     def replacement_only(self) -> str | None:
-        """Reason to refuse other adjacencies: a distance under replacement does not bound a record's contribution."""
+        """Reason to refuse other adjacencies if only the change by replacing a record is bounded; else ``None``."""
         if self.null_record:
             return None
         return (

@@ -1,16 +1,16 @@
-"""The staircase mechanism, the noise of smallest expected size that satisfies epsilon.
+"""The staircase mechanism, the noise of smallest expected size that satisfies pure epsilon.
 
-Geng, Viswanath 2016 [GV16]: noise on a number that changes by at most D between neighbours, whose density falls by the
-factor ``e = e^-epsilon`` once in every interval of length D on either side of 0, first at ``gamma D``: it is ``a e^k``
-for ``k D <= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D <= |x| < (k + 1) D``, where a is such that
-``2 a D (gamma + e (1 - gamma)) = 1 - e``.
+The mechanism of Geng, Viswanath 2016 [GV16] adds noise to a number that changes by at most D between neighbours. Write
+e for ``e^-epsilon``. On either side of 0, the density of the noise falls by the factor e once in every interval of
+length D, first at ``gamma D``. It is ``a e^k`` for ``k D <= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D
+<= |x| < (k + 1) D``, where a is such that ``2 a D (gamma + e (1 - gamma)) = 1 - e``.
 
 **The pair.** Let the numbers differ by d, ``0 <= d <= D``. A density falls at most once over a length D, so the loss is
-epsilon, 0 or -epsilon; let A be the P-mass where it is epsilon. The law is symmetric, so the Q-mass where it is
--epsilon is A, too, and ``delta = A (1 - e^(eps - epsilon))`` for ``0 <= eps <= epsilon``: among such pairs the one with
-the larger A dominates, at every eps of either sign. Now ``A (1 - e)`` is the total variation distance, and as the
-density f is symmetric and does not increase in |x|, ``f(x - d) > f(x)`` only beyond ``x = d / 2``: it is ``P(|Z| <= d /
-2)``, which grows with d. So d = D is the worst, and is attained: the pair is tight, with
+epsilon, 0 or -epsilon. Let A be the P-mass where the loss is epsilon. The law is symmetric, so the Q-mass where the
+loss is -epsilon is A, too, and ``delta = A (1 - e^(eps - epsilon))`` for ``0 <= eps <= epsilon``. So of two such pairs
+the one with the larger A dominates, at every eps of either sign. Now ``A (1 - e)`` is the total variation distance. The
+density f is symmetric and does not increase in |x|, so ``f(x - d) > f(x)`` only beyond ``x = d / 2``. The distance is
+therefore ``P(|Z| <= d / 2)``, which grows with d. So d = D is the worst, and is attained: the pair is tight, with
 
     A = P(|Z| <= D/2) / (1 - e) = (min(gamma, 1/2) + e max(1/2 - gamma, 0)) / (gamma + e (1 - gamma)),
 
@@ -44,14 +44,14 @@ _TIGHT = Claim(Status.TIGHT, "Geng, Viswanath 2016 [GV16]; proof of the pair in 
 class Staircase(SymmetricMechanism):
     """Staircase-shaped noise on a number that changes by at most ``sensitivity`` between neighbours.
 
-    The sensitivity is that under the plan's own adjacency, so the pair is the same under every adjacency, without a
-    factor 2. The noise is proportional to it, so it does not affect the answer.
+    The sensitivity is taken under the plan's own adjacency, so the pair is the same under every adjacency, without a
+    factor 2. The noise is proportional to the sensitivity, which therefore does not affect the answer.
 
     Args:
         epsilon: pure epsilon of the mechanism; 0 or greater.
         sensitivity: largest change of the number between neighbours.
-        gamma: share of each stair at its higher level, from 0 to 1; by default that of the smallest expected noise,
-            ``1 / (1 + e^(epsilon / 2))``.
+        gamma: share of each stair at its higher level, from 0 to 1; by default the share with the smallest expected
+            noise, ``1 / (1 + e^(epsilon / 2))``.
 
     Raises:
         InvalidInputError: a value is outside its domain.
@@ -94,7 +94,7 @@ class Staircase(SymmetricMechanism):
         return ThreeLossPair(self.epsilon, math.log1p(-0.5 * fall / total), log_rest - self.epsilon, exact)
 
     def exact(self, direction: Direction) -> ExactFinite:
-        """Return the three masses, up to a common factor."""
+        """Return the masses of the three losses in exact numbers, up to a common factor."""
         epsilon = decimal(self.epsilon)
         if self._binary:
             return black_box(epsilon)

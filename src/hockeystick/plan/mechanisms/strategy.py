@@ -1,30 +1,31 @@
-"""L2 sensitivity of a strategy: largest change of ``C x`` by one record that takes part in several steps.
+"""L2 sensitivity of a strategy C: the largest change of ``C x`` by one record that takes part in several steps.
 
-C is the matrix of n steps and x their clipped gradients. A record takes part at places ``p_1 < p_2 < ..``, at most k of
-them and at least b apart, with vectors u of norm at most 1, so that with ``G = C^T C``
+C is the matrix of n steps and x their clipped gradients. A record takes part at most k times, at places (steps) ``p_1 <
+p_2 < ..`` that are at least b apart, each time with a vector u_i of norm at most 1. With ``G = C^T C``,
 
     sensitivity^2 = max over places and u of |sum_i c_{p_i} u_i|^2 <= max over places of sum_ij |G[p_i, p_j]|.
 
 **Above.** Two bounds, of which the smaller one counts:
 
-- *Any C.* The place number i, from 0, is at least ``i b``, and the places i < j are at least ``(j - i) b`` apart, so
-  that ``|G[p_i, p_j]| <= max {|G[p, p + d]|: p >= i b, d >= (j - i) b}``; the sum of these maxima.
-- *At most 2 b bands*, that is ``G[p, p + d] = 0`` for d >= 2 b. Only neighbouring places meet, and the maximum is that
-  of a path, by dynamic programming over the last place and the number of places. It is attained: along a path signs
-  can be chosen so that every ``s_i s_{i+1} G[p_i, p_{i+1}]`` is positive.
+- *Any C.* Counted from 0, place p_i is at least ``i b``, and places p_i and p_j with i < j are at least ``(j - i) b``
+  apart. So ``|G[p_i, p_j]| <= max {|G[p, p + d]|: p >= i b, d >= (j - i) b}``, and the bound is the sum of these
+  maxima.
+- *At most 2 b bands*, that is ``G[p, p + d] = 0`` for d >= 2 b. Only neighbouring places have a nonzero product, so the
+  maximum is found by dynamic programming over the last place and the number of places, as for a longest path. It is
+  attained: signs s_i can be chosen one by one so that every ``s_i s_{i+1} G[p_i, p_{i+1}]`` is positive.
 
-**Below.** The norm of the sum of the columns at any places, with any signs, is attained by gradients along one
-direction. The places 0, b, 2 b, .. and those of the path are tried. If ``C >= 0`` and its coefficients do not increase,
-both ends meet.
+**Below.** For any places and signs, the norm of the signed sum of the columns is attained by gradients that are all
+parallel. The places 0, b, 2 b, .. and the places of the longest path are tried. If ``C >= 0`` and its coefficients do
+not increase, the lower end equals the upper end.
 
-Sums of products err relative to the norms of both computed columns (Cauchy, Schwarz): ``|dG[p, q]| <= e |c_p| |c_q|``.
-The sum over the places then errs by at most ``e (sum_i |c_{p_i}|)^2 <= e k sum_i |c_{p_i}|^2``, and that is at most
-``e k`` times the first bound.
+**Rounding.** The error of an inner product is relative to the norms of both computed columns (Cauchy, Schwarz):
+``|dG[p, q]| <= e |c_p| |c_q|``. The sum over the places then errs by at most ``e (sum_i |c_{p_i}|)^2 <= e k sum_i
+|c_{p_i}|^2``, which is at most ``e k`` times the first of the two bounds above.
 
-**Adaptive gradients.** C is lower triangular, so that given the past the outputs with and without the record differ at
-row t by the mean ``(C u)_t``, and the sum of the squares of these is at most sensitivity^2 however the u are chosen.
-The loss is a martingale with normal increments and a drift of half their variance, run for at most that time: it is
-dominated by one Gaussian release (Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]).
+**Adaptive gradients.** C is lower triangular. Given the past, the means of the outputs with and without the record
+differ by ``(C u)_t`` in row t. The sum of the squares of these differences is at most sensitivity^2, however the u are
+chosen. The loss is a martingale with normal increments, plus a drift of half their variance, and this sum bounds its
+total variance: it is dominated by one Gaussian release (Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]).
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Sensitivity(NamedTuple):
     """Lower and upper end of a sensitivity.
 
     Attributes:
-        lower: value attained by the places.
-        upper: certified bound, in units of the norm bound of one gradient.
+        lower: value attained by a record that takes part at ``places``, in units of the norm bound of one gradient.
+        upper: certified bound, in the same units.
         places: steps, counted from 0, at which a record attains the lower end.
         exact: True if both ends are equal except for rounding.
         theorem: theorem for the upper end.
@@ -67,14 +68,14 @@ class Sensitivity(NamedTuple):
 
 @dataclass(frozen=True)
 class Strategy:
-    """The products of the columns of C.
+    """A matrix C, given by the inner products ``G = C^T C`` of its columns.
 
     Attributes:
         steps: number n of steps.
-        bands: number of diagonals of C with nonzero entries; products of columns at that distance or more are 0.
-        products: for each distance d < bands, ``G[p, p + d]`` for p < n - d.
+        bands: number of diagonals of C with nonzero entries; columns at that distance or more have product 0.
+        products: function of a distance d < bands that returns ``G[p, p + d]`` for all p < n - d.
         error: bound e on the error of each product, relative to the product of the computed norms of both columns.
-        nonnegative: True if no entry of C is negative, so that no product is.
+        nonnegative: True if no entry of C is negative, so that no product is negative.
     """
 
     steps: int
@@ -101,7 +102,7 @@ class Strategy:
 
     @classmethod
     def dense(cls, matrix: Array) -> Strategy:
-        """Return the strategy with a matrix."""
+        """Return the strategy for a matrix given in full."""
         gram, n = matrix.T @ matrix, len(matrix)
         bands = 1 + max((d for d in range(n) if np.diagonal(matrix, -d).any()), default=0)
         error, nonnegative = (n + 4) * UNIT_ROUNDOFF, bool((matrix >= 0).all())
@@ -109,7 +110,10 @@ class Strategy:
 
     @classmethod
     def tree(cls, depth: int, steps: int) -> Strategy:
-        """Return the binary tree with ``depth`` levels, whose nodes are the rows: products count common nodes."""
+        """Return the strategy of a binary tree with ``depth`` levels: rows are nodes, and columns are steps.
+
+        The inner product of two columns is the number of nodes that contain both steps.
+        """
         leaves = np.arange(steps)
 
         def products(d: int) -> Array:
@@ -127,10 +131,12 @@ class Strategy:
         return replace(self, products=lambda d: self.products(d) / (norm[: len(norm) - d] * norm[d:]), error=error)
 
     def of_bins(self, bins: int) -> tuple[Array, Array]:
-        """Return the products of the sums of columns 0, b, .., of columns 1, b + 1, .. and so on, and their errors.
+        """Return the inner products of sums of columns, and bounds on their errors.
 
-        A sum of products errs by ``e |c_p| |c_q|`` for each product, and by one rounding for each distance and each
-        place p that it covers.
+        There is one sum for each i < bins, of the columns i, i + bins, i + 2 bins, and so on.
+
+        The error of an inner product is at most ``e |c_p| |c_q|`` for each pair of columns in the two sums, plus one
+        rounding for each distance and each place p that it adds up.
         """
         gram, places = np.zeros((bins, bins)), np.arange(self.steps) % bins
         for d in range(self.bands):
@@ -158,7 +164,7 @@ class Strategy:
         return Sensitivity(low, high, tuple(places), low >= high * (1 - EXACT), theorem)
 
     def _bound(self, b: int, k: int) -> float:
-        """Return the upper bound for any C, the sum of the maxima."""
+        """Return the upper bound on the squared sensitivity for any C: the sum of maxima in the module docstring."""
         most = np.zeros(k)  # for each place number i: maximum over larger distances and p >= i b
         total = 0.0
         for d in range(self.bands - 1, -1, -1):
@@ -171,7 +177,7 @@ class Strategy:
         raise AssertionError("a strategy has a diagonal")
 
     def _path(self, b: int, k: int) -> tuple[float, list[int]]:
-        """Return the maximum over places if C has at most 2 b bands, with the places that attain it."""
+        """Return the largest squared sensitivity if C has at most 2 b bands, and the places that attain it."""
         n, own = self.steps, self.products(0)
         meeting = [(d, 2 * np.abs(self.products(d))) for d in range(b, self.bands)]
         best, came = [own], []
@@ -198,7 +204,10 @@ class Strategy:
         return float(best[number].max()), places[::-1]
 
     def _attained(self, places: list[int]) -> tuple[float, list[int]]:
-        """Return the squared norm of the sum of the columns at these places, with signs chosen one by one."""
+        """Return the squared norm of the sum of the columns at these places, and the places.
+
+        Each column gets a sign, chosen one by one so that the norm grows as much as possible.
+        """
         rows = {d: self.products(d) for d in {q - p for p in places for q in places if 0 <= q - p < self.bands}}
         signs: list[float] = []
         total = 0.0

@@ -26,14 +26,14 @@ _REPLACED = refused(
 
 @dataclass(frozen=True)
 class Tradeoff(FiniteMechanism):
-    """Mechanism whose laws without and with the record are as hard to distinguish as a trade-off function, or harder.
+    """Mechanism whose laws, without and with the record, have a trade-off function of at least the given one.
 
-    At a rate alpha of false alarms on absent records, a test misses at least beta(alpha) of the present records. The
-    function is linear between the corners, and ends at (1, 0).
+    A test for the record with false-positive rate alpha has a false-negative rate of at least beta(alpha). The function
+    beta is linear between the given corners, and ends at (1, 0).
 
     Args:
         alphas: false-positive rates at the corners, increasing, the first of them 0.
-        betas: false-negative rates there, not increasing.
+        betas: false-negative rates at the corners, not increasing.
 
     Raises:
         InvalidInputError: a rate is outside its domain, the lists differ in length, or the function is not convex.

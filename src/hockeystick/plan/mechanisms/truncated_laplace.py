@@ -21,8 +21,8 @@ _TIGHT = Claim(Status.TIGHT, "proof in pairs/laplace_window.py")  # in every dir
 class TruncatedLaplace(NoiseOnSum):
     """Noise of density proportional to ``e^(-|x| / scale)`` on ``|x| <= bound``, on each coordinate of a vector.
 
-    An outcome within the sensitivity of an end is possible only with the record, or only without it. Delta is at least
-    the mass of such outcomes at every epsilon.
+    Outcomes within the sensitivity of either end of the range are possible only with the record, or only without it. At
+    every epsilon, delta is at least the mass of such outcomes.
 
     Args:
         scale: scale of the noise before the cut, in the units of the vector; greater than 0.
