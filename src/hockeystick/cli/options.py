@@ -45,7 +45,7 @@ FLAGS = {
 """Numeric flags that replace a plan file. 1e4 is a whole number, too."""
 
 TEXTS = {
-    "sampling": "DP-SGD: sampling scheme, such as poisson; `hockeystick supported` lists all.",
+    "sampling": "DP-SGD: sampling scheme, such as poisson; `hockeystick supported` lists them.",
     "unit": f"DP-SGD: what is protected: {' or '.join(UNITS)}; user needs --records-per-unit.",
     "adjacency": f"DP-SGD: neighbouring relation: {', '.join(kind.value for kind in Adjacency)}.",
 }

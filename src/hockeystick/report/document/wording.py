@@ -298,15 +298,15 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("What an attacker can learn")
     rest = "every record of every other user" if "unit" in record else "every other record"
     first, delta = record["epsilon"][0], record["asked"]["delta"]
-    beyond = f", plus a probability of {exact(delta)}{_one_in(delta)}" if delta else ""
+    beyond = f", plus {exact(delta)}{_one_in(delta)}" if delta else ""
     if first["upper"] is None:
         yield blocks.Paragraph("At this delta nothing is promised: epsilon is infinite.")
     else:
         yield blocks.Paragraph(
-            f"Assume an attacker who knows {rest}, knows the method and sees all results. Any finding is at most "
-            f"{exp_up(first['upper'])} times (e to the power of epsilon) as likely with one of two neighbouring "
-            f"datasets as with the other{beyond}. For comparison, epsilons published "
-            f"{PUBLISHED}; compare them only at the same unit and delta."
+            f"Assume an attacker who knows {rest}, knows the method and sees all results. Compare the probabilities of "
+            f"any finding on two neighbouring datasets: one is at most {exp_up(first['upper'])} times the other (e to "
+            f"the power of epsilon){beyond}. For comparison, epsilons published {PUBLISHED}; compare them only at the "
+            "same unit and delta."
         )
     attack = record["attack"]
     if "refused" in attack:
