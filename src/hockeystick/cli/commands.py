@@ -62,7 +62,7 @@ _OPTION = "Option for the accountant; repeatable."
 
 _method = options.with_options(
     options.with_plan,
-    options.name_option("--accountant", default="auto", help="Accountant to use; `hockeystick accountants` lists them."),
+    options.name_option("--accountant", default="auto", help="Accountant; `hockeystick accountants` lists them."),
     options.text_option("--option", "options", metavar="NAME=NUMBER", multiple=True, callback=_options, help=_OPTION),
     options.number_option("--gap", help="Requested relative width of the interval; a narrower interval takes longer."),
     click.option("--proof", is_flag=True, help="Prove the interval in ball arithmetic, or fail; needs python-flint."),
