@@ -1,4 +1,4 @@
-"""The commands ``hockeystick budget``: a budget in a database, and releases declared there before they are made."""
+"""The commands ``hockeystick budget``: a privacy budget in a database, where each release is declared beforehand."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def init(ledger: str, as_json: bool, **given: Any) -> None:
 
 
 def _default(limits: dict[str, Any]) -> str:
-    """Name of the default filter for a budget with these numbers."""
+    """Name of the privacy filter that is used by default for a budget with these parameters."""
     for key, name in (("reference", "currency"), ("rho", "zcdp"), ("mu", "gdp")):
         if key in limits:
             return name
@@ -182,7 +182,10 @@ def show(ledger: str, as_json: bool) -> None:
 
 
 def _named(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse an empty name, which may come from an unset shell variable."""
+    """Return the value of an option that takes a name.
+
+    An empty name is refused, since it may come from an unset shell variable.
+    """
     given = context.get_parameter_source(option.name or "") is not click.core.ParameterSource.DEFAULT
     if given and not value.strip():
         raise InvalidInputError(f"--{option.name} must not be empty; leave it out for none", option.name)
@@ -363,7 +366,7 @@ def report(ledger: str, output: str) -> None:
 
 
 def _apart(output: str, ledger: str) -> str:
-    """Return the file to write, which must not be the ledger."""
+    """Return the name of the output file, after checking that it is not the ledger itself."""
     if Path(output).exists() and Path(ledger).exists() and Path(output).samefile(ledger):
         raise InvalidInputError(f"--output {place(output)}: this is the ledger; give another name", "output")
     return output
@@ -383,7 +386,7 @@ def _show(ledger: Ledger, as_json: bool) -> None:
 
 
 def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None:
-    """Run ``work`` and print its receipt, or the reason for its refusal."""
+    """Run ``work``, which changes the ledger, and print its receipt; if it is refused, print the reason and exit."""
     from hockeystick.report.budget import receipt_answer
 
     try:
@@ -396,7 +399,7 @@ def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None
 
 
 def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Round]:
-    """Rounds of a plan file, or the one described by flags."""
+    """Rounds of the plan file, or else the single round that the flags describe."""
     given = {key: value for key, value in flags.items() if value is not None}
     labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note") if key in given}
     if plan is not None:
@@ -417,7 +420,7 @@ def _rounds(plan: str | None, flags: dict[str, Any], ledger: Ledger) -> list[Rou
 
 
 def _of_plan(name: str, relation: Adjacency) -> list[Round]:
-    """Rounds of a plan file under the adjacency of the ledger."""
+    """Rounds of a plan file, after checking that its adjacency is the ledger's and that it protects single records."""
     plan = chosen_plan(name, {})
     if plan.adjacency is not relation:
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""The command ``hockeystick calibrate``: options for a target, and a plan with one free parameter."""
+"""Helpers of the command ``hockeystick calibrate``: they read its target, and fill in the parameter to be found."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
 
 
 def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) -> dict[str, Any]:
-    """Return the flags with placeholder values for the free parameters.
+    """Return the flags, with a placeholder for each free parameter so that a plan can be built from them.
 
     Args:
-        free: parameters that the command itself determines.
+        free: parameters whose values the command itself determines.
         flags: values of the flags; ``None`` where absent.
-        what: how the command determines them, for the message that refuses a flag.
+        what: end of the error message about a flag that sets such a parameter, such as ``"is in --grid"``.
 
     Raises:
-        InvalidInputError: a flag sets a free parameter, directly or by its alternative.
+        InvalidInputError: a flag sets a free parameter, or its alternative (such as epochs for steps).
     """
     said = {key for key, value in flags.items() if value is not None}
     filled = dict(flags)

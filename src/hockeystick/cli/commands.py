@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _options(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    """Parse repeated NAME=VALUE options as numbers by name."""
+    """Parse repeated options NAME=VALUE; return the values as numbers, by name."""
     found: dict[str, float] = {}
     for text in given:
         name, _, value = text.partition("=")

@@ -1,8 +1,8 @@
 """The option ``--grid`` of ``hockeystick sweep``: a parameter with its values.
 
 ``0.5:2:50`` is fifty equally spaced values from 0.5 to 2, both included; ``1000,2000`` is a list. Each number may be a
-quotient or a percentage. For a parameter with whole numbers, ranges are rounded and repeated numbers dropped, so that
-the value beside each answer is the value used.
+quotient or a percentage. If the parameter takes only whole numbers, the values of a range are rounded and duplicates
+are dropped; each answer then stands beside the value that was used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_VALUES = 10**6  # largest number of values of one parameter
 
 
 def grids(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Point]:
-    """Return the values of each parameter, by its name with underscores."""
+    """Parse the options ``--grid``; return the values of each parameter, by its name with underscores."""
     found: dict[str, Point] = {}
     for text in given:
         name, equals, values = text.partition("=")
@@ -60,7 +60,7 @@ def _values(key: str, values: str, text: str) -> Point:
 
 
 def _steps(low: float, high: float, many: int) -> Point:
-    """Equally spaced decimals: 0.1:1:10 contains 0.3 instead of 0.30000000000000004.
+    """``many`` equally spaced values, computed without rounding: 0.1:1:10 has 0.3 instead of 0.30000000000000004.
 
     >>> _steps(0.1, 0.4, 4)
     (0.1, 0.2, 0.3, 0.4)

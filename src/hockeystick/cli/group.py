@@ -1,4 +1,7 @@
-"""Exit of the command: status 0, or one line on standard error with status 2 (bad input) or 1 (anything else)."""
+"""Exit of the command: with status 0, or after an error with one line on standard error and another status.
+
+The status is 2 for bad input and 1 for any other error.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,12 @@ MESSAGE_LENGTH = 1000
 
 
 class _UnreadError(Exception):
-    """Error raised when the reader of standard output has gone."""
+    """Error for a broken pipe: the program that read standard output has ended."""
 
 
 @contextlib.contextmanager
 def _unread() -> Iterator[None]:
-    """Convert a broken pipe to :class:`_UnreadError`, since click would exit with the status of a failure."""
+    """Context manager that raises :class:`_UnreadError` for a broken pipe, which click would treat as a failure."""
     try:
         yield
     except OSError as error:
@@ -60,7 +63,7 @@ class OneLineGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command and leave the interpreter with its status."""
+        """Run the command, then exit the interpreter with the status of the command."""
         name = prog_name or PROGRAM
         if not standalone_mode:
             return super().main(args, name, complete_var, standalone_mode=False, **extra)
@@ -84,7 +87,7 @@ class OneLineGroup(click.Group):
             return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their whole first sentences, which click would cut at the end of a line."""
+        """List each command with the whole first sentence of its help, which click would cut to fit the line."""
         named = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [(name, command.get_short_help_str(MESSAGE_LENGTH)) for name, command in named if command is not None]
         if rows:
@@ -130,7 +133,7 @@ class OneLineGroup(click.Group):
 
 
 def _refuse_repeated(context: click.Context, args: list[str]) -> None:
-    """Refuse an option given twice, under the same name or two names; click would silently use the last value.
+    """Refuse an option that is given twice, even by two of its names; click would silently use the last value.
 
     Raises:
         click.UsageError: an option is repeated.
@@ -153,13 +156,16 @@ def _say(message: str, status: int) -> int:
 
 
 def _example(context: click.Context | None) -> str:
-    """The example in a command's help, as the end of an error about a missing argument."""
+    """The example in a command's help, as text to append to the error about a missing argument.
+
+    The text is empty if the help has no example.
+    """
     text = "" if context is None else one_line(context.command.help or "")
     return f" For example: {text.partition('Example: ')[2]}" if "Example: " in text else ""
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:
-    """Error for an unknown option, with the nearest option or else a list of all options."""
+    """Error message for an unknown option: it suggests a similar option, or lists all options if none is similar."""
     given, context = error.option_name, error.ctx
     if context is None:
         return f"No such option {shown(given)}"
@@ -177,7 +183,7 @@ def _no_such_option(error: click.NoSuchOption) -> str:
 
 
 class _Closed(io.TextIOBase):
-    """Replacement for a standard output that is closed at the start: writing to it raises, so no answer is lost."""
+    """Replacement for a closed standard output; writing to it raises an error, so that no answer is lost unnoticed."""
 
     def write(self, text: str) -> int:
         """Refuse to write.
@@ -189,7 +195,7 @@ class _Closed(io.TextIOBase):
 
 
 def _replace_closed_streams() -> None:
-    """Replace standard streams that the caller has closed, which are None in Python."""
+    """Replace the standard streams that the calling program has closed; for these, Python has ``None``."""
     for number in range(3):  # otherwise the next file opened would get the number of a standard stream
         try:
             os.fstat(number)
@@ -202,6 +208,6 @@ def _replace_closed_streams() -> None:
 
 
 def _abandon_output() -> None:
-    """Discard the output buffer, so that the interpreter does not complain about it at exit."""
+    """Redirect standard output to the null device, so that the interpreter can flush its buffer at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The command ``hockeystick new``: a few questions, a commented plan file, and the answer."""
+"""The command ``hockeystick new``: it asks a few questions, writes a commented plan file and computes its epsilon."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Question:
     """A question whose answer is a number.
 
     Attributes:
-        key: name of its flag, with underscores.
+        key: name, with underscores, of the flag that can answer the question instead.
         text: question on a terminal.
-        domain: name of the domain of answers (``values/domains.py``, which the start of the command does not load).
+        domain: name in ``values/domains.py`` of the set of allowed answers; a name, so that this module loads quickly.
     """
 
     key: str
@@ -52,10 +52,10 @@ class Question:
     domain: str
 
     def checked(self, value: float) -> float:
-        """Return an answer that is in the domain.
+        """Return the answer if it is allowed.
 
         Raises:
-            InvalidInputError: it is not.
+            InvalidInputError: the answer is outside the domain.
         """
         from hockeystick.values import domains
 
@@ -187,7 +187,7 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
 
 
 def _release() -> str:
-    """Return the answer to the first question."""
+    """Ask on the terminal what is released; return the answer, a key of :data:`RELEASES`."""
     lines = [f"  {name:<9} {text}" for name, text in RELEASES.items()]
     click.echo("\n".join(["What do you release?", *lines]), err=True)
     found: str = _asked("release", "Your answer", click.Choice(list(RELEASES)))
@@ -195,7 +195,7 @@ def _release() -> str:
 
 
 def _answer(question: Question) -> float:
-    """Return the answer to a question about a number, which is repeated until the answer is in the domain."""
+    """Ask a question on the terminal until the answer is a number in its domain; return this number."""
 
     def read(text: str) -> float:
         try:
@@ -208,7 +208,7 @@ def _answer(question: Question) -> float:
 
 
 def _asked(key: str, text: str, kind: Any, read: Callable[[str], Any] | None = None) -> Any:
-    """Return the answer to a question on the terminal.
+    """Ask a question on the terminal and return the answer.
 
     Raises:
         InvalidInputError: the input ends without an answer.
@@ -223,7 +223,7 @@ def _asked(key: str, text: str, kind: Any, read: Callable[[str], Any] | None = N
 
 
 def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon: float | None) -> Plan:
-    """Return the plan of the answers.
+    """Return the plan that the answers describe; if ``epsilon`` is given, with the noise that meets it.
 
     Raises:
         InvalidInputError: an answer is outside its domain.
@@ -253,7 +253,7 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
 
 
 def _relative(noise: float, sensitivity: float) -> float:
-    """Return the noise over the sensitivity, rounded down, which is the safe side.
+    """Return ``noise / sensitivity``, rounded down so that privacy is not overstated.
 
     Raises:
         InvalidInputError: an answer is outside its domain, or the noise is too small or too large for the sensitivity.
@@ -266,13 +266,13 @@ def _relative(noise: float, sensitivity: float) -> float:
 
 
 def _noise_key(plan: Plan) -> str:
-    """Return the key of the noise of the plan's one round."""
+    """Return the name of the noise parameter of the plan's only round, such as ``scale``."""
     key: str = plan.rounds[0].mechanism.noise_key  # type: ignore[attr-defined]  # of noise on a sum
     return key
 
 
 def _absolute(plan: Plan, sensitivity: float) -> float:
-    """Return the noise in units of the numbers, rounded up, which is the safe side."""
+    """Return the noise in the unit of the released numbers (relative noise times sensitivity), rounded up."""
     from hockeystick.values.exact import decimal, towards
 
     noise = getattr(plan.rounds[0].mechanism, _noise_key(plan))
@@ -280,7 +280,7 @@ def _absolute(plan: Plan, sensitivity: float) -> float:
 
 
 def _commented(plan: Plan, file: str, head: str) -> str:
-    """Return the plan file with a comment beside each key."""
+    """Return the text of the plan file: ``head``, then the plan with a comment beside each key."""
     from hockeystick.plan.file import plan_text
 
     lines = plan_text(plan).splitlines()

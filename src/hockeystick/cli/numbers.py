@@ -1,7 +1,7 @@
 """Numbers as people write them on the command line: ``1e-5``, ``60_000``, ``1/60000``, ``256/60000``, ``1%``.
 
-A quotient that is no double is rounded to its safe side: a sample rate up, a delta or noise down. The answer then also
-holds for the exact quotient.
+A quotient that is not exactly a double is rounded to the safe side: a sample rate up, a delta or noise down. The answer
+then also holds for the exact quotient.
 """
 
 from __future__ import annotations
@@ -52,5 +52,5 @@ SAFE = {"sample_rate": RISING, "check_in": RISING, "fpr": RISING, "risk": RISING
 
 
 def number(key: str) -> Number:
-    """Return the type of the flag of a key."""
+    """Return the click type of a key's flag, which fixes the direction in which quotients are rounded."""
     return SAFE.get(key, FALLING)

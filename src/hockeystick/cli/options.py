@@ -1,4 +1,4 @@
-"""Options that commands share: a plan from a file, standard input or flags, a delta, the form of the output."""
+"""Options that several commands share: the plan (from a file, standard input or flags), delta, the form of output."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ NAMES = {
 
 
 def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names accepted by an option or argument that begin with the given text."""
+    """Shell completion: return the names beginning with ``incomplete`` that the option or argument accepts."""
     from click.shell_completion import CompletionItem
 
     from hockeystick.values.late import found
@@ -102,12 +102,12 @@ delta_option = number_option("--delta", help="Target delta; overrides the plan's
 
 
 def names_of(key: str) -> tuple[str, ...]:
-    """Return the flag of a key and its other name, if any."""
+    """Return the flag of a key, followed by the alias of the flag if it has one."""
     return (flag_of(key), *([ALIASES[key]] if key in ALIASES else []))
 
 
 def flag_of(key: str) -> str:
-    """Return the flag of a key."""
+    """Return the command-line flag of a key, such as ``--sample-rate`` for ``sample_rate``."""
     return "--" + key.replace("_", "-")
 
 
@@ -132,7 +132,7 @@ plan_source = with_options(
 
 
 def with_plan(command: Callable[..., Any]) -> Any:
-    """Add the argument and the flags of a plan to a command that receives the plan itself."""
+    """Decorate a command that receives a plan, so that users give the plan as a file or by flags."""
 
     @wraps(command)
     def run(plan: str | None, **given: Any) -> Any:
@@ -186,14 +186,14 @@ def _read(plan: str) -> Plan:
 
 
 def _options() -> list[click.Option]:
-    """The options of the command that runs."""
+    """Options of the command that is running."""
     context = click.get_current_context(silent=True)
     return [item for item in (context.command.params if context else []) if isinstance(item, click.Option)]
 
 
 @contextmanager
 def flag_names() -> Iterator[None]:
-    """Context manager that replaces keys by their flags in the messages of errors raised in its block."""
+    """Context manager in which the message of an error about a key names the flag of this key instead."""
     try:
         yield
     except InvalidInputError as error:
@@ -205,7 +205,7 @@ def flag_names() -> Iterator[None]:
 
 
 def delta_of(plan: Plan, delta: float | None) -> float:
-    """Return the delta given on the command line, or else that of the plan.
+    """Return the delta given on the command line, or else the target delta of the plan.
 
     Raises:
         InvalidInputError: neither is given.
@@ -217,17 +217,17 @@ def delta_of(plan: Plan, delta: float | None) -> float:
 
 
 def answer(kind: str, plan: Plan, question: dict[str, Any], as_json: bool, doing: str) -> Any:
-    """Answer a question about a plan and print it, for people or as JSON.
+    """Answer a question about a plan, and print the answer as text or as JSON.
 
     Args:
-        kind: kind of answer, see ``report/kinds.py``.
+        kind: kind of answer, a key of ``KINDS`` in ``report/kinds.py``.
         plan: the plan.
         question: values of the question, by keyword.
-        as_json: True for JSON.
+        as_json: True to print JSON.
         doing: text of the progress message.
 
     Returns:
-        The result of the library.
+        The answer as an object of the library, such as a bound.
     """
     from hockeystick.report.kinds import asked
 
@@ -241,7 +241,7 @@ def answer(kind: str, plan: Plan, question: dict[str, Any], as_json: bool, doing
 
 
 def print_found(as_json: bool, numbers: Callable[[], Any], said: Callable[[], Answer]) -> None:
-    """Print an answer: its numbers as JSON, or else the answer for people."""
+    """Print an answer: ``numbers()`` as JSON if ``as_json``, and otherwise the text ``said()``."""
     if as_json:
         print_json(numbers())
         return
@@ -262,7 +262,7 @@ def print_json(value: Any) -> None:
 
 
 def unaliased(name: str) -> str:
-    """Return the key of a command-line name; any other name is returned unchanged.
+    """Return the key whose flag has this alias; a name that is no alias is returned unchanged.
 
     >>> unaliased("sigma"), unaliased("sample-rate")
     ('noise_multiplier', 'sample-rate')

@@ -124,7 +124,7 @@ def _given(points: int | None) -> dict[str, Any]:
 
 
 def _draw(plan: Plan, output: str, panel: Callable[[Callable[[str], None]], Panel], delta: float | None) -> None:
-    """Draw and save a figure, and print its assumptions and the warnings about ``delta`` on standard error."""
+    """Draw and save a figure; print the plan's assumptions, and the warnings about ``delta``, on standard error."""
     from hockeystick.plot import checked_ending, drawn, need_matplotlib, save
     from hockeystick.report.answer import assumption_lines, warning_lines
     from hockeystick.report.tables import print_pairs

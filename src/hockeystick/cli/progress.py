@@ -12,7 +12,7 @@ CLEARED = "\r\x1b[K"  # escape sequence that clears the line
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[str], None]]:
-    """Show ``text`` on standard error while the block runs, unless standard error is no terminal.
+    """Context manager that shows ``text`` on standard error while its block runs, if this is a terminal.
 
     The block receives a function that changes the text.
     """
@@ -36,9 +36,9 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bar(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on standard error while the block runs, unless it is no terminal.
+    """Context manager that shows a progress bar on standard error while its block runs, if this is a terminal.
 
-    The block receives a function to call with the work done and the total work.
+    The block receives a function, to be called with the work done so far and the total work.
     """
     begun = time.monotonic()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _target(context: click.Context, parameter: click.Parameter, given: str | None) -> dict[str, float]:
-    """Parse a target: NAME=NUMBER, with further pairs after commas."""
+    """Parse the option ``--target``, comma-separated pairs NAME=NUMBER; return the numbers by name."""
     found: dict[str, float] = {}
     for text in [] if given is None else given.split(","):
         name, _, value = text.partition("=")
@@ -87,9 +87,10 @@ def sweep(
 
 
 def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
-    """The flags, with placeholders for values that the grid or the target determines.
+    """The flags, with a placeholder for each parameter that ``--grid`` varies or ``--target`` finds.
 
-    A flag that sets such a value is refused.
+    Raises:
+        InvalidInputError: a flag sets such a parameter, or the grid varies the parameter that the target finds.
     """
     from hockeystick.questions.parameters import PARAMETERS
     from hockeystick.questions.sweeps.grid import parameter_of
@@ -109,7 +110,10 @@ def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> 
 
 
 def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[float | None, float | Target | None]:
-    """Delta and target of the sweep; a target epsilon is to be met at the delta of each point."""
+    """Delta and target of the sweep.
+
+    A target that is a number is an epsilon, to be met at the delta of each point of the grid.
+    """
     if not target:
         return delta, None
     if target.keys() == {"epsilon"}:
@@ -122,7 +126,7 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
 
 
 def _say(found: Sweep, output: str | None) -> None:
-    """Print the rows, or a summary of the file they were written to, with assumptions and warnings."""
+    """Print the rows, or a summary if they were written to a file; in both cases, print assumptions and warnings."""
     from hockeystick.report.sweep import caveat_lines, sweep_answer
     from hockeystick.report.tables import print_answer, print_pairs
 

@@ -1,7 +1,8 @@
-"""Answers of the server: from a JSON question of the page to a JSON answer, without any network code.
+"""Answers of the server to questions of the page, both as JSON values; this module has no network code.
 
 A question names the wanted quantity and the plan. The answer to ``"epsilon"`` is the object that ``hockeystick epsilon
---json`` prints, plus its text for people. A refusal is one line, the library's error message.
+--json`` prints, plus the text that the command prints without ``--json``. A refusal is one line, the library's error
+message.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ NOISE_DIGITS = 5  # significant digits of a calibrated noise, rounded up: more n
 
 
 def start(given: Given | None) -> dict[str, Any]:
-    """Return everything that the page needs before its first question."""
+    """Return the data that the page loads first: sliders, sampling schemes, adjacencies, an example, the given plan."""
     says = {kind.name: kind.assumption for kind in SAMPLINGS}
     return {
         "version": __version__,
@@ -53,10 +54,11 @@ def answer(question: Mapping[str, Any], given: Given | None, check: Check = lamb
     """Answer a question.
 
     Args:
-        question: ``want``, one of :data:`WANTS`; ``plan``, either ``{"keys": ...}`` of DP-SGD or ``{"given": digest,
-            "moved": ...}``; for ``"calibrate"`` also the ``target`` epsilon.
+        question: table with the keys ``want``, one of :data:`WANTS`, and ``plan``. The plan is ``{"keys": ...}`` for
+            arguments of ``hs.dp_sgd``, or ``{"given": digest, "moved": ...}`` for the given plan with some sliders
+            moved. A question for ``"calibrate"`` also has the key ``target``, an epsilon.
         given: plan with which the server was started, if any.
-        check: function called between the points of a slow curve; an exception from it ends the answer.
+        check: function called between the points of a slow curve; it may raise an exception to stop the computation.
 
     Raises:
         InvalidInputError: the question is unknown, or a value is outside its domain.
@@ -77,7 +79,7 @@ def answer(question: Mapping[str, Any], given: Given | None, check: Check = lamb
 
 
 def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
-    """The plan of a question, and its values.
+    """Plan that a question describes, with the values of its sliders by key.
 
     Raises:
         InvalidInputError: the question refers to a plan other than the given one, or has no plan.
@@ -95,7 +97,7 @@ def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
 
 
 def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Epsilon at the plan's delta, with its text for people."""
+    """Epsilon at the plan's delta: as a JSON answer, and as text to display."""
     delta = asked_delta(plan, None)
     bound = plan.epsilon(delta)
     said = epsilon_answer(plan, delta, bound)
@@ -126,12 +128,12 @@ def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _written(value: str | float) -> str:
-    """A text unchanged, a number with all digits and a readable exponent."""
+    """A value as text: a float with all its digits and a short exponent, anything else as ``str`` gives it."""
     return short_exponent(repr(value)) if isinstance(value, float) else str(value)
 
 
 def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan as a file, as command-line flags and as Python; each reproduces the number on the page."""
+    """The plan as a file, as command-line flags and as Python code; each reproduces the epsilon on the page."""
     asked: Any = question["plan"]
     keys = asked.get("keys")
     if keys is None:

@@ -35,7 +35,7 @@ def application(given: Given | None, port: int, key: str, once: str, lanes: Lane
         given: plan shown at the start, if any.
         port: port of the server.
         key: secret of this run.
-        once: key that opens the page once.
+        once: second secret, which opens the page only once.
         lanes: threads that answer questions.
     """
     from starlette.applications import Starlette
@@ -90,10 +90,10 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
 
 
 def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
-    """The question, its origin and its serial number.
+    """Parse a request: the question, its origin (browser tab, slot on the page, quantity) and its serial number.
 
     Raises:
-        InvalidInputError: the body is no question.
+        InvalidInputError: the body is not a valid question.
     """
     try:
         question = json.loads(body)
@@ -112,7 +112,7 @@ def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
 
 
 def _checked(found: dict[str, Any]) -> dict[str, Any]:
-    """The answer, if JSON can hold all its numbers.
+    """Return the answer unchanged, after checking that JSON can represent all its numbers.
 
     Raises:
         ValueError: a number is infinite or nan.

@@ -1,6 +1,7 @@
-"""Curves of the page: both certified ends at each point, as numbers for the picture and as text.
+"""Curves of the page: the certified lower and upper bound at each point, as numbers to draw and as text.
 
-Every text is rounded outward here, in exact decimals; the page rounds nothing. An infinite or missing end is ``None``.
+Every text is rounded outward here, a lower bound down and an upper bound up, in exact decimals; the page rounds
+nothing. A bound that is infinite or unknown is ``None``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ READ = 3
 
 
 def _short(x: float) -> float:
-    """A number rounded to the digits of its text."""
+    """A number rounded to as many digits as its text shows."""
     return float(f"{x:.{READ}g}")
 
 
@@ -58,7 +59,7 @@ def curve(plan: Plan, want: str, check: Check = lambda: None) -> dict[str, Any]:
     Args:
         plan: plan with a target delta.
         want: name of the curve.
-        check: function called between points computed one by one; an exception from it ends the curve.
+        check: function called before each point that is computed on its own; it may raise to stop the computation.
 
     Raises:
         UnsupportedError: no guarantee is proved for the plan, or it has no such curve.
@@ -79,7 +80,7 @@ def curve(plan: Plan, want: str, check: Check = lambda: None) -> dict[str, Any]:
 
 
 def _delta(plan: Plan, check: Check) -> Curve:
-    """Delta from epsilon 0 to a thousandth of the target.
+    """Delta as a function of epsilon, from epsilon 0 to where delta is a thousandth of the plan's target delta.
 
     Raises:
         UnsupportedError: epsilon is infinite, or no guarantee is proved for the plan.
@@ -105,7 +106,7 @@ def _delta(plan: Plan, check: Check) -> Curve:
 
 
 def _attack(plan: Plan, check: Check) -> Curve:
-    """Largest true-positive rate of an attack at each false-positive rate."""
+    """Largest true-positive rate of a membership attack as a function of its false-positive rate."""
     if plan.whole:
         raise refusal(plan)
     band = plan.profile().tpr(np.array(RATES))
@@ -113,17 +114,20 @@ def _attack(plan: Plan, check: Check) -> Curve:
 
 
 def _steps(plan: Plan, check: Check) -> Curve:
-    """Epsilon after equal shares of every kind of round, rounded up, until all are run."""
+    """Epsilon as a function of the number of steps run, up to the whole plan.
+
+    At each point, the same fraction of every kind of round is run, rounded up to whole rounds.
+    """
     points = POINTS if _side_by_side(plan) else FEWER
     by_steps = partly_run(plan, [number / points for number in range(1, points + 1)])
     return "steps", _epsilons(by_steps.items(), asked_delta(plan, None), check)
 
 
 def _noise(plan: Plan, check: Check) -> Curve:
-    """Epsilon of the plan with less and more noise.
+    """Epsilon as a function of the noise, from less to more noise than the plan has.
 
     Raises:
-        UnsupportedError: the plan has no noise to scale, or privacy is not monotone in it.
+        UnsupportedError: the plan has no noise to scale, or its privacy is not monotone in the noise.
     """
     parameter, build = noise_of(plan)
     name, value = parameter.name, parameter.start
@@ -143,14 +147,16 @@ CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
 
 
 def _side_by_side(plan: Plan) -> bool:
-    """True if many plans like this one are answered in one computation (``questions/many.py``)."""
+    """True for a kind of plan of which many can be answered in one computation (``questions/many.py``)."""
     if len(plan.rounds) != 1 or plan.whole:
         return False
     return isinstance(plan.rounds[0].mechanism, Gaussian) and isinstance(plan.rounds[0].sampling, Poisson)
 
 
 def _epsilons(plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -> Rows:
-    """Points of the epsilon of each plan, over the number given with the plan.
+    """Rows of a curve of epsilon.
+
+    Each row belongs to a pair of a position and a plan; it holds the position and the bounds on the plan's epsilon.
 
     Raises:
         UnsupportedError: no guarantee is proved for a plan.

@@ -1,8 +1,8 @@
-"""Plans given by a file or from Python: their sliders, and the plan with some of them moved.
+"""Plan with which the explorer was started, from a file or from Python: its sliders, and the plan after moving some.
 
-A plan that the keys of DP-SGD describe gets a slider for each key. Any other plan gets sliders for the parameters of
-calibration (``questions/parameters.py``): a parameter with one value in all rounds that have it, or a common factor on
-all noise.
+A plan that ``hs.dp_sgd`` can make has a slider for each of the numbers that it takes. Any other plan has sliders for
+parameters that can be calibrated (``questions/parameters.py``): a parameter with the same value in all rounds that have
+it, or a common factor on all noise.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ NO_DELTA = "1e-5"  # delta used for a plan without one; the page says so
 
 @dataclass(frozen=True)
 class Given:
-    """Plan as it was given.
+    """Plan with which the explorer was started.
 
     Args:
         plan: the plan.
-        name: its name on the page: the name of its file, or empty.
+        name: name on the page: the name of the plan's file, or an empty text.
     """
 
     plan: Plan
@@ -59,12 +59,12 @@ class Given:
 
     @cached_property
     def keys(self) -> dict[str, str] | None:
-        """Keys of DP-SGD that describe the plan, or ``None``."""
+        """Arguments of ``hs.dp_sgd`` that make this plan, as texts by name; ``None`` if there are none."""
         return keys_of(self.plan)
 
     @cached_property
     def sliders(self) -> dict[str, tuple[Slider, str]]:
-        """Sliders of the plan with their present values, by key."""
+        """Sliders of the plan by key, each with the plan's own value as text."""
         found: dict[str, tuple[Slider, str]] = {}
         noises: tuple[str, ...] = ()
         with suppress(UnsupportedError):  # the plan has no noise to scale
@@ -88,7 +88,7 @@ class Given:
         return {**found, "delta": (delta, NO_DELTA if target is None else exact(target))}
 
     def moved(self, moved: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
-        """Return the plan with some parameters moved, and the values of all sliders.
+        """Return the plan with new values of some parameters, and the resulting values of all sliders.
 
         Raises:
             InvalidInputError: a parameter has no slider, or a value is outside its domain.
@@ -118,7 +118,7 @@ class Given:
         return plan, values
 
     def said(self) -> dict[str, Any]:
-        """Return the plan in the form that the page reads."""
+        """Return the description of the plan that the page reads, in JSON values."""
         return {
             "digest": self.digest,
             "name": self.name,

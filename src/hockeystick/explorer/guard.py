@@ -1,9 +1,9 @@
-"""Access control of the server: it answers only the browser that has the key, at an address of this machine.
+"""Access control of the server: it answers only the browser that has the key, at a local address.
 
-Other pages in the same browser can send requests to this server, and can make a domain name of theirs point to this
-machine (DNS rebinding). Requests of other pages are stopped by the key, in a cookie that only this page sends, and by
-the header ``Origin``; DNS rebinding is stopped by the header ``Host``, which then holds the foreign name. The key also
-keeps out other users of this machine.
+Other pages in the same browser can send requests to this server. These are refused because they lack the key, a cookie
+that the browser sends for this page only, and because their header ``Origin`` differs. Other pages can also make a
+domain name of theirs point to this machine (DNS rebinding). Requests to that name are refused because it is in their
+header ``Host``. The key also keeps out other users of this machine.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Guard:
         app: guarded application.
         port: port of the server.
         key: secret of this run.
-        once: key that works only once, for the browser started by this program: its arguments, which contain the key,
-            are visible to other users of the machine.
+        once: second secret, which works only once. It is an argument of the command that starts the browser, and such
+            arguments are visible to other users of the machine.
     """
 
     def __init__(self, app: ASGIApp, port: int, key: str, once: str | None = None) -> None:
@@ -65,7 +65,7 @@ class Guard:
         await (self._app if answer is None else answer)(scope, receive, guarded)
 
     def _answer(self, request: Request) -> Response | None:
-        """The answer of the guard itself; ``None`` for a request that may pass."""
+        """The guard's own answer, a refusal or a redirection; ``None`` if the request may pass."""
         from starlette.responses import PlainTextResponse, Response
 
         def all_of(name: str) -> str:  # a repeated header is joined, so that it is not accepted

@@ -1,4 +1,4 @@
-"""Sliders of DP-SGD: the keys of ``hs.dp_sgd`` on the page, their ranges, and the plan they make."""
+"""Sliders of DP-SGD: the arguments of ``hs.dp_sgd`` that the page offers, their ranges, and the plan they make."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Slider:
     Attributes:
         key: name in ``hs.dp_sgd`` and on the command line.
         label: label on the page.
-        least: left end; the box beside the slider accepts any value.
-        most: right end.
+        least: value at the left end; the input field beside the slider accepts any value.
+        most: value at the right end.
         whole: True for whole numbers.
-        digits: significant digits of its positions.
+        digits: significant digits of the values that the slider can take.
     """
 
     key: str
@@ -93,11 +93,11 @@ EXAMPLE: Mapping[str, str] = {
 
 
 def plan_of(given: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
-    """Return the plan of some keys, and the keys with numeric values.
+    """Return the plan that arguments of ``hs.dp_sgd`` make, and these arguments as numbers.
 
     Args:
-        given: texts by key; a number may be written as ``1e-5``, ``60_000``, ``256/60000`` or ``1%``. A quotient that
-            is no double is rounded to its safe side: a rate up, noise and delta down.
+        given: texts of the arguments by key; a number may be written as ``1e-5``, ``60_000``, ``256/60000`` or ``1%``.
+            A quotient that is not exactly a double is rounded to the safe side: a rate up, noise and delta down.
 
     Raises:
         InvalidInputError: a key is unknown, a value is no number, or ``hs.dp_sgd`` refuses the keys.
@@ -123,7 +123,7 @@ def plan_of(given: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
 
 
 def number(slider: Slider, text: object) -> float:
-    """Return the number in a text of the page.
+    """Return the number that the text beside a slider denotes.
 
     Raises:
         InvalidInputError: the text is no number.
@@ -142,7 +142,7 @@ def number(slider: Slider, text: object) -> float:
 
 
 def keys_of(plan: Plan) -> dict[str, str] | None:
-    """Return the keys that make exactly this plan, as texts; ``None`` if there are none.
+    """Return arguments of ``hs.dp_sgd`` that make exactly this plan, as texts by key; ``None`` if there are none.
 
     >>> keys_of(dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, delta=1e-5)) == dict(EXAMPLE)
     True

@@ -1,8 +1,8 @@
 """Queues of questions on two threads: one for numbers, one for curves.
 
-While a slider moves, most questions are stale before their computation begins. The page numbers them, and a question is
-dropped once a newer one has arrived. A running computation checks from time to time whether it is still wanted; its
-length is bounded by the library's limit on the work of one call.
+While a slider moves, most questions are stale before their computation begins. The page gives its questions
+serial numbers, and a question is dropped once a newer one has arrived. A running computation checks from time to time
+whether a newer question has arrived; its length is bounded by the library's limit on the work of one call.
 """
 
 from __future__ import annotations
@@ -52,6 +52,6 @@ class Lanes:
         return await asyncio.get_running_loop().run_in_executor(self._threads[quick], begun)
 
     def close(self) -> None:
-        """Begin no more questions; a running computation finishes by itself."""
+        """Drop all waiting questions; a computation that is running finishes by itself."""
         for thread in self._threads.values():
             thread.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Server of the page, on the loopback interface alone, in a thread that runs until it is closed."""
+"""Server of the page: it listens on the loopback interface only, in a thread that runs until the server is closed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ CLOSE_TIMEOUT = 2  # seconds that open requests have to finish when the server i
 
 
 class Explorer:
-    """A served page; :func:`explore` makes one.
+    """Running server of the page, as :func:`explore` returns it.
 
     Attributes:
-        address: ``http://127.0.0.1:PORT/``, which opens only with the key.
+        address: ``http://127.0.0.1:PORT/``, which only a browser that already has the key can open.
         url: address with the key of this run, for a browser on this machine.
     """
 
@@ -73,12 +73,12 @@ class Explorer:
 
     @property
     def address(self) -> str:
-        """Address of the page; a link with its state appends ``#`` and the state."""
+        """Address of the page; followed by ``#`` and a state of the page, it is a link to this state."""
         return f"http://{LOOPBACK}:{self.port}/"
 
     @property
     def url(self) -> str:
-        """Address with the key of this run, which the browser then keeps as a cookie."""
+        """Address with the key of this run; the browser that opens it keeps the key as a cookie."""
         return f"{self.address}?key={self._key}"
 
     def open(self) -> None:
@@ -95,7 +95,7 @@ class Explorer:
         return f'<a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.address)}</a>'
 
     def wait(self) -> None:
-        """Serve until interrupted."""
+        """Block until the server stops; an interrupt from the keyboard passes through."""
         while self._thread.is_alive():
             self._thread.join(1.0)
 

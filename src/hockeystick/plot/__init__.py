@@ -2,7 +2,8 @@
 
 ``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and return a matplotlib figure (``shown.py``);
 :func:`save` writes a figure to a file. Underneath, a ``Panel`` describes the content of a figure, and ``drawn`` draws
-it with matplotlib (the extra ``plot``). The command line, the benchmark and the papers' figures use both, too.
+panels with matplotlib, which the extra ``plot`` installs. The command line, the benchmark and the figures that
+reproduce papers use ``Panel`` and ``drawn`` directly.
 """
 
 from hockeystick.plot.draw import drawn as drawn

@@ -1,4 +1,4 @@
-"""One accountant's answer at one point: its ends, its time, or the reason for its absence."""
+"""Answer of one accountant at one point: its bounds and its running time, or the reason why there is no answer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Asked:
     """Answer of an accountant.
 
     Attributes:
-        lower: lower end, or ``nan``.
-        value: number to quote, an upper end or an estimate, or ``nan``.
-        estimate: best estimate, or ``nan``.
+        lower: lower bound; ``nan`` if there is none.
+        value: number to quote: an upper bound, or an estimate if there is none; ``nan`` without an answer.
+        estimate: best estimate; ``nan`` if there is none.
         seconds: wall-clock time of the call.
-        reason: reason for a missing or wide answer; empty otherwise.
+        reason: reason for a missing answer or a wide interval; empty otherwise.
     """
 
     lower: float
@@ -31,7 +31,7 @@ class Asked:
 
 
 def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
-    """Compute ``plan.epsilon`` at a delta, or ``plan.delta`` at an epsilon; an unsupported plan gives a reason instead.
+    """Ask an accountant for a plan's epsilon or delta; an unsupported plan gives a reason instead of an exception.
 
     Args:
         plan: the plan.

@@ -1,4 +1,4 @@
-"""Panels drawn by matplotlib through its objects alone, without global figures, a display or changed settings."""
+"""Drawing of panels with matplotlib, without a display and without changes to its global figures and settings."""
 
 from __future__ import annotations
 
@@ -88,7 +88,10 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
 
 
 def _dash(style: Style, width: float) -> Dash:
-    """Dash of a style with a length that does not depend on the line width, in which matplotlib measures dashes."""
+    """Dash pattern of a style for a line of the given width.
+
+    matplotlib measures dashes in line widths. Dividing by the width makes dashes equally long on all lines.
+    """
     if isinstance(style.dash, str):
         return style.dash
     start, lengths = style.dash
@@ -117,7 +120,7 @@ def _line(axes: Axes, panel: Panel, line: Line, style: Style, width: float, posi
 
 
 def _bracket(axes: Axes, bracket: Bracket) -> Any:
-    """Draw a band with both edges, so that it is visible however narrow."""
+    """Draw a band and the lines along its two edges, so that even a very narrow band is visible."""
     x, lower, upper = (np.asarray(end, dtype=np.float64) for end in (bracket.x, bracket.lower, bracket.upper))
     upper = np.where(np.isfinite(upper), upper, np.nan)
     axes.fill_between(x, lower, upper, color=CERTIFIED.colour, alpha=0.25, linewidth=0, zorder=3.5)
@@ -142,7 +145,7 @@ def _guide(axes: Axes, guide: Line) -> None:
 
 
 def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
-    """Draw a dot with its text above it, on the side that the panel prescribes."""
+    """Draw a dot, with its text above it on the left if the lines rise and on the right otherwise."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     if not (left <= point.x <= right and bottom <= point.y <= top):
         return
@@ -161,13 +164,13 @@ def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
 
 
 def _alone(y: Array) -> list[int]:
-    """Indices of points without a neighbour, which would be invisible without a mark."""
+    """Indices of isolated points: without a neighbour, no line is drawn, so that they need a mark to be visible."""
     seen = np.concatenate([[False], np.isfinite(y), [False]])
     return [int(i) for i in np.flatnonzero(seen[1:-1] & ~seen[:-2] & ~seen[2:])]
 
 
 def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array, Array]:
-    """The values as arrays, with gaps for missing values and for values that the scale cannot show."""
+    """Coordinates as arrays; ``y`` is nan, a gap, where it is not finite or the logarithmic scale cannot show it."""
     at, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     shown = np.isfinite(values) & ((values > 0) if panel.yscale == "log" else True)
     return at, np.where(shown, values, np.nan)
@@ -184,7 +187,7 @@ def _limits(axes: Axes, panel: Panel) -> None:
 
 
 def _ticks(axes: Axes, panel: Panel, width: float) -> None:
-    """Set few readable ticks: round numbers with commas for thousands, or those of a logarithmic axis."""
+    """Set a few readable ticks on both axes, according to the scale of each."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     for scale, axis, most in ((panel.xscale, axes.xaxis, round(1.6 * width)), (panel.yscale, axes.yaxis, 5)):
@@ -201,7 +204,7 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
 
 
 def set_log_ticks(axis: Any, low: float, high: float) -> None:
-    """Set the ticks of a logarithmic axis: powers of ten alone, or 1, 2 and 5 times these if it is short."""
+    """Set the ticks of a logarithmic axis: powers of ten, or 1, 2 and 5 times powers of ten on a short axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     if math.log10(high) - math.log10(low) >= 2:
@@ -215,14 +218,17 @@ def set_log_ticks(axis: Any, low: float, high: float) -> None:
 
 
 def thousands(value: float, highest: float) -> str:
-    """Return the label of a linear axis: commas for thousands, or a power of ten if the highest would be too long."""
+    """Return the label of a tick on a linear axis, with commas for thousands.
+
+    If the label of the largest number would be too long, all labels are written with powers of ten.
+    """
     if highest < MAX_PLAIN_END or value == 0:
         return f"{value:,.0f}"
     return plain(value) if value > 0 else f"-{plain(-value)}"
 
 
 def plain(value: float) -> str:
-    """Return a round number in readable form: ``2,000``, ``0.05``, or with a power of ten if it would be long."""
+    """Return a number as readable text: ``2,000``, ``0.05``, or with a power of ten if it is very large or small."""
     if 1e-3 <= value < 1e5:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)

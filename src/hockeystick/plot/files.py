@@ -33,7 +33,10 @@ DOTS = 144  # dots per inch in notebooks: twice those of an ordinary screen, for
 
 @cache
 def figure_class() -> type[Figure]:
-    """Return the figure class with the method that notebooks call; the class is made when matplotlib is imported."""
+    """Return a subclass of matplotlib's ``Figure`` that notebooks show as a picture.
+
+    The class is made on the first call, so that matplotlib is imported only when needed.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -53,7 +56,7 @@ def figure_class() -> type[Figure]:
 def blank(width: float, height: float) -> Iterator[Figure]:
     """Context manager that provides an empty figure and lays it out at the end of the block.
 
-    It makes no global figures, and leaves matplotlib's settings unchanged.
+    matplotlib's global figures and settings stay unchanged.
 
     Args:
         width: width in inches.
@@ -74,7 +77,7 @@ def blank(width: float, height: float) -> Iterator[Figure]:
 
 
 def need_matplotlib() -> None:
-    """Refuse a missing matplotlib before any computation.
+    """Raise an error before any computation if matplotlib is missing.
 
     Raises:
         HockeystickError: matplotlib is missing.
@@ -83,7 +86,7 @@ def need_matplotlib() -> None:
 
 
 def checked_ending(path: str | Path) -> str:
-    """Return the suffix of a file that a figure can be written to.
+    """Return the suffix of a path, after checking that figures can be written in that format.
 
     Raises:
         InvalidInputError: figures cannot be written with this suffix.
@@ -101,7 +104,7 @@ def checked_ending(path: str | Path) -> str:
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure; an existing file is replaced in one step.
+    """Write a figure in the format of the file's suffix; an existing file is replaced atomically.
 
     Raises:
         InvalidInputError: figures cannot be written with this suffix, or the file cannot be written.

@@ -18,12 +18,12 @@ class Line:
 
     Attributes:
         label: label in the legend.
-        x: points of the first axis.
+        x: positions on the horizontal axis.
         y: answers; ``nan`` or ``inf`` makes a gap in the line.
-        lower: lower ends at the same points, if the method has any.
-        style: name of the style (``plot/style.py``); the label if empty.
+        lower: lower bounds at the same positions, if the method has any.
+        style: name of the style (``plot/style.py``); if it is empty, the label is used.
         note: reason why part or all of the line is not drawn; may be empty.
-        failed: True if the method raised an unexpected exception at some point.
+        failed: True if the method raised an unexpected exception at some position.
     """
 
     label: str
@@ -42,13 +42,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Bracket:
-    """A certified interval at each place: ``lower <= truth <= upper``.
+    """Certified interval at each position: ``lower <= truth <= upper``.
 
     Attributes:
         label: label in the legend.
-        x: points of the first axis.
-        lower: certified lower ends.
-        upper: certified upper ends.
+        x: positions on the horizontal axis.
+        lower: certified lower bounds.
+        upper: certified upper bounds.
     """
 
     x: Sequence[float]
@@ -59,12 +59,12 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Mark:
-    """Quoted point with its label.
+    """Mark at a point to quote, with a label.
 
     Attributes:
-        x: place on the first axis.
-        y: place on the second axis.
-        text: label beside it.
+        x: position on the horizontal axis.
+        y: position on the vertical axis.
+        text: label beside the mark.
     """
 
     x: float
@@ -77,21 +77,21 @@ class Panel:
     """Pair of axes with its content.
 
     Attributes:
-        xlabel: label of the first axis, with its unit.
-        ylabel: label of the second axis, with its unit.
+        xlabel: label of the horizontal axis, with its unit.
+        ylabel: label of the vertical axis, with its unit.
         lines: lines in drawing order.
-        bracket: certified interval, drawn over the lines.
+        bracket: certified band, drawn over the lines.
         xscale: ``"linear"`` or ``"log"``.
         yscale: ``"linear"`` or ``"log"``.
-        xlim: range of the first axis; ``None`` for the range of the data.
-        ylim: range of the second axis; an end that is ``None`` is that of the data.
+        xlim: range of the horizontal axis; ``None`` for the range of the data.
+        ylim: range of the vertical axis; ``None`` instead of a limit stands for the limit of the data.
         title: title above the axes.
         square: True if units are equally long on both axes.
         marks: True if each computed point has a mark.
-        whole: True if the first axis has whole numbers only.
-        rising: True if lines rise, so that the free space for a mark's text is on its left.
-        points: quoted points, marked over everything else; those outside the axes are left out.
-        guides: lines with which slopes are compared, thin and grey under everything, labelled at their last points.
+        whole: True if the horizontal axis has whole numbers only.
+        rising: True if the lines rise; the text of a mark then stands on its left, where there is space.
+        points: marks of points to quote, drawn over everything else; a point outside the axes has no mark.
+        guides: thin grey lines under everything else, labelled at their last points, for comparison of slopes.
     """
 
     xlabel: str

@@ -1,4 +1,4 @@
-"""Figures of a plan: its privacy curve, its trade-off function, epsilon over rounds, several methods together."""
+"""Figures of a plan: its privacy curve, its trade-off function, epsilon over rounds, and a comparison of methods."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def curve_panel(
     accountants: Sequence[str] = (),
     say: Say = lambda text: None,
 ) -> Panel:
-    """Return delta against epsilon: the certified band, and the answers of accountants.
+    """Return a panel of delta against epsilon: the certified band, and the answers of accountants.
 
     Args:
         plan: what was run.
         start: least epsilon; 0 by default.
-        stop: largest epsilon; by default where delta is 1e-12.
+        stop: largest epsilon; by default the epsilon at which delta is 1e-12.
         points: number of points at which delta is computed.
         accountants: accountants whose answers are drawn with the band.
-        say: function called with a text on the progress.
+        say: function called with progress messages.
 
     Raises:
         InvalidInputError: the range or the number of points is invalid.
@@ -77,16 +77,16 @@ def steps_panel(
     accountants: Sequence[str] = (),
     say: Say = lambda text: None,
 ) -> Panel:
-    """Return epsilon against the number of rounds run, up to the whole plan.
+    """Return a panel of epsilon against the number of rounds run, up to the whole plan.
 
-    If a plan has several kinds of rounds, the same share of each is run, rounded up.
+    At each point, the same fraction of every kind of round is run, rounded up to whole rounds.
 
     Args:
         plan: the plan.
         delta: target delta; the plan's own by default.
         points: number of evenly spread points at which epsilon is computed.
-        accountants: accountants whose answers are drawn with the bracket.
-        say: function called with a text on the progress.
+        accountants: accountants whose answers are drawn with the band.
+        say: function called with progress messages.
 
     Raises:
         InvalidInputError: there is no delta, or no round.
@@ -115,11 +115,11 @@ def steps_panel(
 
 
 def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) -> Panel:
-    """Return the smallest false-negative rate of an attack against its false-positive rate, with the certified band.
+    """Return a panel of the smallest false-negative rate of an attack against its false-positive rate, as a band.
 
     Args:
         plan: what was run.
-        logarithmic: True for the true-positive rate instead, on logarithmic axes from 1e-4, as attacks are judged.
+        logarithmic: True to show the true-positive rate instead, on logarithmic axes from 1e-4, as usual for attacks.
         points: number of false-positive rates at which the curve is computed.
 
     Raises:
@@ -146,7 +146,7 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
 def _asked_line(
     name: str, x: Sequence[float], quantity: str, plans: Sequence[Plan], say: Say, at: float | None = None
 ) -> Line:
-    """Answers of an accountant as a line, with its lower ends if it has any.
+    """Line through the answers of an accountant, with its lower bounds if it has any.
 
     An unexpected exception, which is a bug of this library, leaves a gap, so that the other answers remain.
 
@@ -178,7 +178,7 @@ def _asked_line(
 
 
 def reach(plan: Plan) -> float:
-    """Epsilon at delta ``LEAST_DELTA``, or at a larger delta if that epsilon is infinite."""
+    """Epsilon at delta ``LEAST_DELTA``; if this epsilon is infinite, the epsilon at a larger delta."""
     for delta in (LEAST_DELTA, 1e-9, 1e-6, 1e-3):
         upper = plan.epsilon(delta).upper
         if math.isfinite(upper):

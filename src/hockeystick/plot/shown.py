@@ -1,7 +1,7 @@
-"""Figures from Python: one or several plans in one figure, with the quoted point marked.
+"""Figures for use from Python: one or several plans in one figure, with a mark at the epsilon to quote.
 
-Each function takes plans and returns a matplotlib figure, which notebooks show, ``figure.savefig`` writes, and
-:func:`hockeystick.plot.save` writes atomically. They need the extra ``plot``.
+Each function takes plans and returns a matplotlib figure. Notebooks show the figure, ``figure.savefig`` writes it to a
+file, and :func:`hockeystick.plot.save` does so atomically. The extra ``plot`` installs matplotlib.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ def curve(
     accountants: Sequence[str] = (),
     labels: Sequence[str] = (),
 ) -> Figure:
-    """Draw certified delta against epsilon, with a mark at each plan's delta and its epsilon, rounded up.
+    """Draw certified bounds on delta against epsilon, with a mark at each plan's delta and the epsilon to quote.
 
     Args:
-        plans: one or up to six.
-        delta: delta of the marks; by default each plan's own, and no mark for a plan without one.
+        plans: one to six plans.
+        delta: delta of the marks; by default the plan's own delta, and no mark for a plan without one.
         start: least epsilon; 0 by default.
-        stop: largest epsilon; by default where delta is 1e-12 for every plan.
+        stop: largest epsilon; by default large enough that delta falls to 1e-12 for every plan.
         points: number of points at which delta is computed.
-        accountants: drawn beside the band; of one plan only.
-        labels: one for each plan, for the legend.
+        accountants: accountants whose answers are drawn with the band; for a single plan only.
+        labels: names of the plans in the legend, one for each plan.
 
     Raises:
-        InvalidInputError: there are no or too many plans, another number of labels, or accountants with several plans.
+        InvalidInputError: the number of plans or of labels is wrong, or accountants are given with several plans.
         UnsupportedError: a round has no proved dominating pair.
         HockeystickError: matplotlib is missing.
 
@@ -87,14 +87,14 @@ def steps(
     """Draw epsilon against the number of rounds run, with a mark for the whole plan.
 
     Args:
-        plans: one or up to six.
+        plans: one to six plans.
         delta: target delta; each plan's own by default.
         points: number of points at which epsilon is computed.
-        accountants: drawn beside the band; of one plan only.
-        labels: one for each plan, for the legend.
+        accountants: accountants whose answers are drawn with the band; for a single plan only.
+        labels: names of the plans in the legend, one for each plan.
 
     Raises:
-        InvalidInputError: there are no or too many plans, another number of labels, no delta, or different deltas.
+        InvalidInputError: the number of plans or of labels is wrong, a plan has no delta, or the deltas differ.
         UnsupportedError: a round has no proved dominating pair.
         HockeystickError: matplotlib is missing.
     """
@@ -114,16 +114,16 @@ def tradeoff(
     points: int = POINTS,
     labels: Sequence[str] = (),
 ) -> Figure:
-    """Draw the certified trade-off between the two error rates of the best attack, compared with guessing.
+    """Draw certified bounds on the two error rates of the best attack against each other, compared with guessing.
 
     Args:
-        plans: one or up to six.
-        logarithmic: True for the true-positive rate instead, on logarithmic axes, as attacks are judged.
+        plans: one to six plans.
+        logarithmic: True to show the true-positive rate instead, on logarithmic axes, as is usual for attacks.
         points: number of false-positive rates.
-        labels: one for each plan, for the legend.
+        labels: names of the plans in the legend, one for each plan.
 
     Raises:
-        InvalidInputError: there are no or too many plans, or another number of labels.
+        InvalidInputError: the number of plans or of labels is wrong.
         UnsupportedError: the adjacency compares the two datasets in one direction only.
         HockeystickError: matplotlib is missing.
     """
@@ -138,13 +138,13 @@ def compare(
     stop: float | None = None,
     points: int = FEWER_POINTS,
 ) -> Figure:
-    """Draw delta against epsilon by several accountants, together with the certified band.
+    """Draw delta against epsilon as several accountants compute it, together with the certified band.
 
     Args:
         plan: what was run.
         accountants: names of the accountants.
         start: least epsilon; 0 by default.
-        stop: largest epsilon; by default where delta is 1e-12.
+        stop: largest epsilon; by default the epsilon at which delta is 1e-12.
         points: number of points at which delta is computed.
 
     Raises:
@@ -220,7 +220,7 @@ def _figure(
 
 
 def _together(panels: Sequence[Panel], labels: Sequence[str]) -> Panel:
-    """One panel with the certified band of each given panel as a line that has both ends."""
+    """Combine panels into one that shows each certified band as two lines, its lower and its upper bound."""
     lines, first = list(panels[0].lines), panels[0]
     for number, (panel, label) in enumerate(zip(panels, labels, strict=True)):
         assert panel.bracket is not None  # every figure of a plan has a bracket
@@ -242,12 +242,12 @@ def _quoted(plan: Plan, delta: float) -> Mark:
 
 
 def with_quoted(panel: Panel, plan: Plan, delta: float | None = None) -> Panel:
-    """Return the panel with a mark at ``delta``, by default the plan's own, and the epsilon to quote there.
+    """Return the panel with a mark at ``delta`` and the epsilon to quote for it.
 
     Args:
-        panel: delta against epsilon of the plan.
+        panel: panel of the plan's delta against epsilon.
         plan: what was run.
-        delta: target delta; if neither it nor the plan's own is known, there is no mark.
+        delta: delta of the mark; by default the plan's own, and no mark if the plan has none.
 
     Raises:
         InvalidInputError: delta is outside (0, 1).
@@ -262,7 +262,7 @@ def _mark(x: float, y: float, epsilon: float) -> Mark:
 
 
 def literal(text: str) -> str:
-    """Return a text with escaped dollars, which matplotlib would take for mathematics.
+    """Return a text with its dollar signs escaped, since matplotlib would take the text between them for mathematics.
 
     >>> literal("a $b$")
     'a \\\\$b\\\\$'

@@ -1,6 +1,7 @@
-"""Styles of methods, the same everywhere: a colour, a dash and a mark, each of which identifies the method.
+"""Styles of methods, the same in all figures: a colour, a dash and a mark for each method.
 
-Colours are those of Okabe, Ito 2008 [OI08], distinct for colour-blind readers; dashes and marks are distinct in grey.
+The colours are those of Okabe, Ito 2008 [OI08], which colour-blind readers can tell apart; in grey print, the dashes
+and marks distinguish the methods.
 """
 
 from __future__ import annotations
@@ -104,7 +105,10 @@ OTHERS = (
 
 
 def style_of(name: str, position: int) -> Style:
-    """Return the style of a method; for any other name, a style chosen by its number (``plan 2``) or position."""
+    """Return the style of a method.
+
+    Any other name gets a style by its number if it has the form ``plan 2``, and by its position otherwise.
+    """
     kind, _, number = name.partition(" ")
     if kind == "plan" and number.isdecimal():
         position = int(number) - 1

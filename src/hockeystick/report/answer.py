@@ -1,4 +1,4 @@
-"""Answers for people and in JSON: the sentence to quote, the lines under it, and the same content as an object."""
+"""Answers about epsilon and delta: as text (a sentence to quote, with lines of details) and as a JSON object."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above
 
 
 def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
-    """Return the answer for epsilon at ``delta``.
+    """Return the text about a bound on epsilon at ``delta``: a sentence to quote, with lines of details.
 
     >>> from hockeystick import Bound, dp_sgd
     >>> epsilon_answer(dp_sgd(1.0, 0.01, 10), 1e-6, Bound(6.90583, 6.907, 6.90738)).headline
@@ -54,7 +54,10 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
 
 
 def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
-    """Line with the epsilon that shuffled training would have under Poisson batches; none if that is unknown."""
+    """Line with the epsilon that the plan would have if its batches were Poisson samples instead of shuffled.
+
+    There is no line for a plan without shuffled batches, or if that epsilon is unknown.
+    """
     if all(item.sampling.name != "shuffled" for item in plan.rounds):
         return []
     from hockeystick.plan.sampling.poisson import Poisson
@@ -66,9 +69,9 @@ def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
 
 
 def epsilon_under(plan: Plan, scheme: type[Sampling], delta: float) -> Bound | None:
-    """Return epsilon of the plan's training under another sampling scheme.
+    """Return the epsilon that the same training would have under another sampling scheme.
 
-    There is none if the plan does not determine the keys of the scheme, or if nothing is proved.
+    The result is ``None`` if the plan lacks a parameter of the scheme, or if no guarantee is proved for it.
     """
     from hockeystick.questions.samplings import resampled  # imported late: other answers load no searches
 
@@ -79,7 +82,10 @@ def epsilon_under(plan: Plan, scheme: type[Sampling], delta: float) -> Bound | N
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
-    """Return the answer for delta at ``epsilon``, computed from log delta if delta is below the range of a double."""
+    """Return the text about a bound on delta at ``epsilon``.
+
+    A delta below the range of a double is printed from its logarithm.
+    """
     log = bound.log_delta
     if 0 < bound.quoted < SMALLEST_NORMAL:
         quoted = exp_up(log.quoted, QUOTED_DIGITS)
@@ -93,12 +99,15 @@ def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
 
 
 def epsilon_json(plan: Plan, delta: float, bound: Said) -> dict[str, Any]:
-    """Return the object that ``hockeystick epsilon --json`` prints; infinite ends are ``None``, with a ``reason``."""
+    """Return the object that ``hockeystick epsilon --json`` prints.
+
+    An infinite bound is ``None``, and the key ``reason`` then says why it is infinite.
+    """
     return {"epsilon": finite_ends(bound), "delta": delta, **_common(plan, bound), **caveats_json(plan, delta)}
 
 
 def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]:
-    """Return the object that ``hockeystick delta --json`` prints; the logarithm of a delta of 0 is ``None``."""
+    """Return the object that ``hockeystick delta --json`` prints; if delta is 0, its logarithm is ``None``."""
     return {
         "delta": finite_ends(bound),
         "log_delta": finite_ends(bound.log_delta),
@@ -109,7 +118,7 @@ def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]
 
 
 def _noise(plan: Plan) -> str:
-    """The kinds of noise in a plan, for mechanisms whose name does not state it; a bound depends on them."""
+    """Labels of the mechanisms' further assumptions, such as the kind of noise, in parentheses; empty without any."""
     kinds = sorted({label for item in plan.rounds for label in item.mechanism.premises})
     return f" ({', '.join(kinds)})" if kinds else ""
 
@@ -121,7 +130,7 @@ def _relation(bound: Said) -> str:
 
 
 def _plain(bound: Said) -> list[str]:
-    """The quoted upper number, then the lower one if there is one, both rounded outward."""
+    """Text of the upper bound or estimate to quote, rounded up; then of the lower bound, if any, rounded down."""
     lower = [round_down(end, SHOWN_DIGITS) for name, end in bound.ends.items() if name == "lower"]
     return [round_up(bound.quoted, SHOWN_DIGITS), *lower]
 
@@ -147,7 +156,7 @@ def _lines(
 
 
 def relation_lines(plan: Plan) -> list[tuple[str, str]]:
-    """Return lines that describe adjacency: the relation, the unit, and the selection of runs if there is one."""
+    """Return lines on adjacency, on the protected unit, and on the number of runs if only the best one is released."""
     lines = [("adjacency", plan.adjacency.value)]
     parts = plan.partitions_per_unit
     if plan.unit == USER:
@@ -163,7 +172,7 @@ def relation_lines(plan: Plan) -> list[tuple[str, str]]:
 
 
 def relation_json(plan: Plan) -> dict[str, Any]:
-    """Return the keys that describe adjacency in an answer in JSON."""
+    """Return the keys of a JSON answer that hold the facts of :func:`relation_lines`."""
     said: dict[str, Any] = {"adjacency": plan.adjacency.value}
     if plan.unit == USER:
         said |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
@@ -173,17 +182,17 @@ def relation_json(plan: Plan) -> dict[str, Any]:
 
 
 def assumption_lines(plan: Plan) -> list[tuple[str, str]]:
-    """Return a line for each assumption that the program must satisfy: its sampling, its users."""
+    """Return a line for each assumption about the program that was run, such as how it draws batches."""
     return list(plan.premises.items())
 
 
 def warning_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
-    """Return a line for each warning about this delta; none if there is no delta."""
+    """Return a line for each warning about the sampling schemes and, if ``delta`` is given, about this delta."""
     return [("warning", text) for text in warnings_of(plan.samplings, delta)]
 
 
 def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
-    """Return the keys common to every answer in JSON: assumptions and warnings."""
+    """Return the keys ``assumptions`` and ``warnings``, which every JSON answer has."""
     return {
         "assumptions": [f"{label}: {text}" for label, text in assumption_lines(plan)],
         "warnings": [text for _, text in warning_lines(plan, delta)],
@@ -197,13 +206,16 @@ def plan_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
 
 
 def plan_json(plan: Plan, delta: float | None, guarantee: str | None = None) -> dict[str, Any]:
-    """Return the keys of :func:`plan_lines` in an answer in JSON, and the guarantee if there is one."""
+    """Return keys of a JSON answer: adjacency and unit, the guarantee if it is given, assumptions and warnings."""
     held = {} if guarantee is None else {"guarantee": guarantee}
     return {**relation_json(plan), **held, **caveats_json(plan, delta)}
 
 
 def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[tuple[str, str]]:
-    """Lines with the source's claim, the verdict on it, and the plan's note, which often says how batches are made."""
+    """Lines with the epsilon that a source claims for the plan, the verdict on this claim, and the plan's note.
+
+    The note often says how batches are made.
+    """
     lines = [] if published.get("epsilon") is None else [("published", _published(published))]
     lines += [] if judged is None else [("the claim is", judged)]
     if published.get("note"):
@@ -212,7 +224,10 @@ def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[t
 
 
 def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | None:
-    """Verdict on a claim; ``None`` if there is no claim at this delta, or the ends do not decide."""
+    """Verdict on the epsilon that a source claims for the plan.
+
+    There is none if the source claims nothing at this delta, if ``bound`` is an estimate, or if its ends do not decide.
+    """
     claim = published.get("epsilon")
     if claim is None or published.get("delta") != delta or bound.guarantee == "estimate":
         return None
@@ -221,7 +236,7 @@ def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | No
 
 
 def settings_said(settings: Mapping[str, Any]) -> str:
-    """Return parameters as text: names without underscores, numbers as they were given.
+    """Return parameters as text: names with blanks for underscores, numbers in their shortest form.
 
     >>> settings_said({"noise_multiplier": 1e-06, "matrix": ["a", "b"]})
     'noise multiplier 1e-6, matrix [a, b]'
@@ -255,7 +270,7 @@ def _published(published: Mapping[str, Any]) -> str:
 
 
 def finite_ends(bound: Said) -> dict[str, float | None]:
-    """Return the ends by name; an infinite end is ``None`` because JSON has no infinity."""
+    """Return the ends of an interval by name; an infinite end is ``None``, because JSON has no infinity."""
     return {name: end if math.isfinite(end) else None for name, end in bound.ends.items()}
 
 
@@ -291,7 +306,7 @@ def delta_asked(
 
 
 def _method(accountant: Any, options: Any, gap: Any, proof: Any) -> dict[str, Any]:
-    """Keyword arguments of a plan's methods for the accountant of a question and its options."""
+    """Keyword arguments of ``Plan.epsilon`` and ``Plan.delta``, from the checked values of a question."""
     if not isinstance(options, dict) or not isinstance(accountant, str) or not isinstance(proof, bool):
         raise InvalidInputError("asked: accountant must be a name, options a table, proof true or false")
     from hockeystick.accountants import accountant_named

@@ -1,4 +1,7 @@
-"""Answers about an audit: verdict, p-value, the point of the curve behind it, and the noise that is not rejected."""
+"""Answers about an audit.
+
+They state the verdict, the p-value, the point of the privacy curve that decides it, and the noise that is not rejected.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from hockeystick.report.tables import print_answer
 
 
 def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
-    """Return the verdict for people.
+    """Return the text about an audit: its verdict, then lines of details.
 
     Args:
         plan: the audited plan.
         found: the result of the audit.
-        delta: delta at which a lower bound on the run's epsilon is stated; ``None`` for no such line.
+        delta: delta at which a lower bound on the run's epsilon is stated; ``None`` to state none.
     """
     word = "rejected" if found.rejected else "not rejected"
     headline = f"{word}: p <= {round_up(found.p_value, QUOTED_DIGITS)} at significance {exact(found.significance)}"
@@ -48,7 +51,7 @@ def _decided_by(found: Audit) -> str:
 
 
 def noise_said(noise: UnrejectedNoise) -> str:
-    """Return one line on the noise that the guesses do not reject.
+    """Return one line with the largest noise that the attacker's guesses do not reject, and the next, which they do.
 
     >>> noise_said(UnrejectedNoise("noise-multiplier", 1.25, 1.251))
     'noise-multiplier up to 1.25 is not rejected; 1.251 is'

@@ -1,4 +1,4 @@
-"""Answers about a ledger: what remains, what was released, and the guarantee of everything together."""
+"""Answers about a ledger, the record of a privacy budget: what remains, what was released, and the total guarantee."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY = 10  # grants or regions listed
 
 
 def standing_answer(standing: Standing) -> Answer:
-    """Return what remains of a ledger and its latest releases, for people."""
+    """Return the text about a ledger: how much of the budget remains, and the latest releases."""
     state, budget = standing.state, standing.state.budget
     grants = [name for name in state.accounts if name != WHOLE]
     spent = "spent or granted" if grants else "spent"
@@ -53,12 +53,12 @@ def standing_answer(standing: Standing) -> Answer:
 
 
 def _caveats(plan: Plan | None, delta: float | None) -> dict[str, list[str]]:
-    """Assumptions and warnings about releases; none if nothing was released."""
+    """Assumptions and warnings about the latest releases, as keys of a JSON answer; empty without a release."""
     return {"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, delta or None)
 
 
 def standing_json(standing: Standing) -> dict[str, Any]:
-    """Return a ledger in JSON values, with its latest releases."""
+    """Return the state of a ledger and its latest releases in JSON values."""
     state, budget = standing.state, standing.state.budget
     accounts = {
         name: {
@@ -97,13 +97,13 @@ def _headline(state: State) -> str:
 
 
 def _grant_line(state: State, name: str) -> tuple[str, str]:
-    """Return what remains of a grant."""
+    """Return the line that states how much of a grant remains."""
     left, limit = state.budget.remaining(state.left(name)), state.budget.remaining(state.account(name).limits)
     return f"grant {name}", f"{down(left)} of {down(limit)} remains"
 
 
 def price_answer(budget: Budget, price: Price) -> Answer:
-    """Return a price for people."""
+    """Return the text about the price of a release: its amount, whether it fits, and how many times."""
     beyond = _beyond(budget, price)
     cost = "more than the whole budget" if beyond else amount_said(budget, dearest(price))
     lines = []
@@ -114,7 +114,7 @@ def price_answer(budget: Budget, price: Price) -> Answer:
 
 
 def price_json(budget: Budget, price: Price) -> dict[str, Any]:
-    """Return a price in JSON values."""
+    """Return the price of a release in JSON values."""
     return {
         "currency": budget.made.currency,
         "price": None if _beyond(budget, price) else budget.made.spent_of(budget.amounts(dearest(price))),
@@ -131,7 +131,7 @@ def _beyond(budget: Budget, price: Price) -> bool:
 
 
 def receipt_answer(state: State, receipt: Receipt) -> Answer:
-    """Return a receipt for people, under what remains."""
+    """Return the text about a receipt; its headline states how much of the budget remains."""
     lines = [("entry", f"{receipt.number}, hash {receipt.hash}")]
     if "id" in receipt.keys:
         lines.append(("id", str(receipt.keys["id"])))
@@ -143,7 +143,7 @@ def receipt_answer(state: State, receipt: Receipt) -> Answer:
 
 
 def verification_answer(found: Verification, receipts: int) -> Answer:
-    """Return the result of a verification of a ledger for people, with the number of receipts compared."""
+    """Return the text about the verification of a ledger, in which ``receipts`` receipts were compared."""
     headline = (
         f"{found.entries} entries agree with the log, the prices and the stored state"
         if found.sound
@@ -159,7 +159,7 @@ def verification_answer(found: Verification, receipts: int) -> Answer:
 
 
 def guarantee_said(standing: Standing) -> str:
-    """Return the guarantee of all releases together that the budget allows."""
+    """Return a clause that states the guarantee of all releases together if the whole budget is spent."""
     budget = standing.state.budget
     limit = budget.made
     if budget.epsilon is None:
@@ -176,9 +176,9 @@ def guarantee_said(standing: Standing) -> str:
 
 
 def unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the condition on releases of a ledger that protects something else than a record.
+    """Return a line with the condition on releases if the ledger protects another unit than a record, and else nothing.
 
-    Prices are those of one record, and a ledger does not see the data.
+    Prices are computed for a change of one record. A ledger does not see the data, so it cannot check the noise itself.
     """
     unit = one_line(begun["unit"])
     if unit == "record":
@@ -187,12 +187,15 @@ def unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def dearest(price: Price) -> Whole:
-    """Return, for each number of a price, the largest one over all directions."""
+    """Return the componentwise maximum of a price over the directions of adjacency."""
     return tuple(map(max, zip(*price.prices.values(), strict=True)))
 
 
 def amount_said(budget: Budget, units: Whole) -> str:
-    """Return a number of whole units as an amount in the currency, rounded up, with its delta if there is one."""
+    """Return the text of an amount in the filter's currency, rounded up, and of its delta if the filter has one.
+
+    The amount is given in the whole units in which a ledger counts.
+    """
     amounts, limit = budget.amounts(units), budget.made
     said = f"{limit.currency} {_up(limit.spent_of(amounts))}"
     if isinstance(limit, ApproximateDpFilter):
@@ -224,16 +227,19 @@ def round_said(item: Round) -> str:
 
 
 def _plan(standing: Standing) -> Plan | None:
-    """The latest releases as a plan, for its assumptions alone: a ledger has no composed answer."""
+    """The latest releases that were not voided, as a plan; ``None`` if there are none.
+
+    The plan serves only to find assumptions and warnings, since a ledger states no epsilon of its releases together.
+    """
     rounds = [item for keys in standing.last if keys["state"] != VOID for item in rounds_in_order(keys["rounds"])]
     return Plan(rounds, standing.state.budget.adjacency) if rounds else None
 
 
 def _up(value: float) -> str:
-    """A number rounded up if it is long, and otherwise unchanged."""
+    """A number as text, rounded up if it has many digits and otherwise unchanged."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_up(value, SHOWN_DIGITS)
 
 
 def down(value: float) -> str:
-    """A number rounded down if it is long, and otherwise unchanged."""
+    """A number as text, rounded down if it has many digits and otherwise unchanged."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_down(value, SHOWN_DIGITS)

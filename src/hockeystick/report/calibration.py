@@ -23,7 +23,7 @@ QUOTED = 7
 
 
 def calibration_answer(found: Calibration) -> Answer:
-    """Return the value rounded to its safe side and the interval it achieves."""
+    """Return the text about a calibration: the value found, rounded to its safe side, and the interval it achieves."""
     parameter = named(found.parameter)
     if parameter.whole:
         value = str(int(found.value))
@@ -54,10 +54,10 @@ def calibration_answer(found: Calibration) -> Answer:
 
 
 def _noises(found: Calibration) -> Iterator[str]:
-    """Noise of each round under the common factor, rounded up, so that protection is the same or better.
+    """Lines with the noise of each round after multiplication by the common factor, rounded up to the safe side.
 
-    Each line names its round and shows the plan's noise beside the new one: a plan sorts its rounds, so that their
-    order may differ from that in the file.
+    Each line also states the noise before multiplication and the name of the round, since a plan sorts its rounds and
+    their order may differ from that in the plan file.
     """
     for item in found.plan.rounds:
         for key in NOISES:
@@ -69,7 +69,7 @@ def _noises(found: Calibration) -> Iterator[str]:
 
 
 def _left(found: Calibration) -> list[str]:
-    """Names of the mechanisms that a common noise factor leaves unchanged."""
+    """Names of the mechanisms without a noise parameter, which a common noise factor leaves unchanged."""
     each = [item.mechanism for item in found.plan.rounds]
     return sorted({one.name for one in each if all(getattr(one, key, None) is None for key in NOISES)})
 
@@ -100,7 +100,7 @@ TARGETS = (
 def calibration_asked(
     _: Plan, say: Callable[[str], None], /, parameter: Any, target: Any, tolerance: Any, gap: Any, plan: Any
 ) -> Found:
-    """Answer ``hockeystick calibrate``; ``plan`` holds the keys of the plan whose parameter is free."""
+    """Answer ``hockeystick calibrate``; ``plan`` is a table of keys, in which ``parameter`` is to be found."""
     if not isinstance(plan, dict) or not isinstance(target, dict):
         raise InvalidInputError("asked: plan and target must be tables of keys")
     found = calibrate(plan_from_dict(plan), parameter, _target(target), tolerance=tolerance, gap=gap)

@@ -1,4 +1,4 @@
-"""Verdicts on published epsilons beside certified ones: one rule for answers and for documents."""
+"""Verdicts on published epsilons by comparison with certified bounds; answers and documents share this rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """Position of a claim relative to the certified ends; each value is the text shown."""
+    """Verdict on a claimed epsilon by its position relative to the certified bounds; its value is the text to show."""
 
     TOO_LOW = "too low for this plan"
     AGREES = "consistent with the interval"
@@ -14,7 +14,7 @@ class Verdict(Enum):
 
 
 def verdict(claim: float, lower: float | None, upper: float | None) -> Verdict | None:
-    """Return the verdict on a claimed epsilon, at the delta of the claim.
+    """Return the verdict on a claimed epsilon, given certified bounds on epsilon at the same delta.
 
     Args:
         claim: epsilon published by a source.

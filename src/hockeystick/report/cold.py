@@ -1,4 +1,4 @@
-"""Plans that share no cached law with earlier ones, so that a timing measures the answer and not the cache."""
+"""Slightly changed plans for which nothing is cached, so that timings measure the computation and not the cache."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _moves = itertools.cycle(range(1, MAX_MOVES + 1))
 
 
 def cold(plan: Plan) -> Plan | None:
-    """Return the plan with noise changed by some parts per million, each call by another amount.
+    """Return the plan with its noise changed slightly, each time by another amount.
 
-    Laws, moments and contours are cached by the parameters of a round, so that a repeated question, even to another
-    accountant, is far faster. The answers for the changed plan differ in the sixth digit and take the same work. The
-    noise is increased, or decreased if it is already the largest allowed.
+    Intermediate results are cached by the parameters of a round, so that a repeated question is answered far faster,
+    even by another accountant. The answers for the changed plan differ little and take the same work. The noise is
+    increased; if it is already the largest allowed, it is decreased.
 
     Args:
         plan: any plan.
 
     Returns:
         The changed plan; ``None`` if no round has noise, or if one noise is the largest allowed and another the
-        smallest.
+            smallest.
     """
     try:
         _, build = of_plan(plan, "noise")

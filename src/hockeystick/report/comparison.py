@@ -41,7 +41,7 @@ class Entry:
     Attributes:
         name: name of the accountant.
         answer: its bound or estimate; ``None`` if it refused the plan or failed.
-        seconds: wall-clock time of the answer or refusal, without laws cached by an earlier accountant.
+        seconds: wall-clock time of the answer or refusal, without results cached by an earlier accountant.
         reason: reason for a refusal, an infinite end, a wide interval or a failure; ``None`` otherwise.
         log: logarithm of the answer, if it is a delta.
         failed: True if it raised an unexpected exception, which is a bug of this library to be reported.
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def guarantee(self) -> str | None:
-        """Guarantee of the number, ``None`` if there is no number."""
+        """Kind of guarantee of the answer, such as ``certified``; ``None`` if there is no answer."""
         return None if self.answer is None else self.answer.guarantee
 
     @property
@@ -147,7 +147,10 @@ def _entry(plan: Plan, quantity: str, at: float, accountant: Accountant) -> Entr
 
 
 def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
-    """Sort certified intervals first, then upper bounds, then estimates, each from the smallest; refusals come last."""
+    """Return the results sorted by guarantee, from the strongest, and then by number; refusals come last.
+
+    The recommended accountant ``auto`` comes first among the results with its guarantee.
+    """
 
     def key(entry: Entry) -> tuple[int, bool, float]:
         if entry.answer is None:
@@ -171,7 +174,10 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
 
 
 def _delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
-    """Return the delta of a comparison: the delta given, else the first delta found, preferably a certified one."""
+    """Return the delta of a comparison, which determines its warnings.
+
+    It is the given delta, or else the delta that the first accountant in the sorted table found.
+    """
     answers = [entry.answer.quoted for entry in sorted_entries(entries) if entry.answer is not None]
     return at.get("delta", answers[0] if answers else None)
 
@@ -210,15 +216,15 @@ def _cells(
 
 
 def failure_of(error: Exception) -> str:
-    """Return the text of an accountant's failure, in the words the command line uses for all bugs."""
+    """Return the text of an accountant's failure, in the words that the command line uses for every bug."""
     return f"failed: {type(error).__name__}: {one_line(str(error))}; please report this"
 
 
 def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]]) -> Entry:
-    """Time one accountant and return its answer, refusal or failure as a row, so that a failure loses no other row.
+    """Ask one accountant; return its answer, refusal or failure as a row, with the time it took.
 
-    The row and the exit status of the command show a failure, so that nobody takes it for a refusal. A quick answer may
-    have used laws cached by another accountant, so it is timed again with slightly different noise.
+    A failure is an unexpected exception. Its row says so, and the other rows remain. A quick answer may have used
+    results cached by another accountant, so it is timed again with slightly different noise.
     """
     start = time.perf_counter()
     try:
@@ -236,7 +242,10 @@ def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | N
 
 
 def _cold_seconds(plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]], seconds: float) -> float:
-    """Time of the same question with slightly different noise; the first time if that question has no answer."""
+    """Seconds that the same question takes with slightly different noise, for which nothing is cached.
+
+    If the changed plan cannot be answered, this is ``seconds``, the time of the first call.
+    """
     other = cold(plan)
     if other is None:
         return seconds

@@ -1,4 +1,4 @@
-"""Diagnosis of a machine for people."""
+"""Text about the diagnosis of a machine: whether its elementary functions are as accurate as assumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DIGITS = 3  # significant digits of an error; further ones depend on the points
 
 
 def diagnosis_answer(found: Diagnosis) -> Answer:
-    """Return the verdict, the failures, and a line for each function and program."""
+    """Return the text: the verdict, the failures, the error of each elementary function, and versions of programs."""
     headline = "sound: this machine meets the assumptions of the certificate"
     if not found.sound:
         headline = f"NOT sound: {len(found.failures)} assumptions of the certificate do not hold on this machine"

@@ -1,6 +1,6 @@
-"""Kinds of answers about one plan: each is computed from a question in JSON values, for people and for JSON.
+"""Kinds of answers about one plan: each takes a question in JSON values, and answers as text and as JSON.
 
-A question from the command line holds the values of its options; a question from a verification holds values from a
+A question from the command line holds the values of its options. A question from a verification holds values from a
 file, which are untrusted. The function that receives a value validates it.
 """
 
@@ -38,8 +38,8 @@ class Found:
 
     Attributes:
         result: object of the library.
-        numbers: function that returns the numbers in JSON values.
-        show: function that prints the result for people.
+        numbers: function that returns the numbers of the answer in JSON values.
+        show: function that prints the answer as text.
         plan: plan of the result, if it differs from the plan of the question.
     """
 
@@ -66,7 +66,7 @@ class Asked:
     found: Found
 
     def json(self) -> dict[str, Any]:
-        """Return the answer in its envelope."""
+        """Return the answer as one JSON object, together with its question, plan, version and checksum."""
         return enveloped(self.kind, self.found.plan or self.plan, self.question, self.found.numbers())
 
 
@@ -76,8 +76,8 @@ def asked(kind: Any, plan: Plan, question: Mapping[str, Any], say: Callable[[str
     Args:
         kind: kind of answer, a key of :data:`KINDS`.
         plan: the plan.
-        question: values by the keyword arguments of the function of this kind.
-        say: function that receives the name of each part of a long answer.
+        question: keyword arguments of the function that computes answers of this kind.
+        say: function that receives the name of each part of a long answer, as a progress message.
 
     Raises:
         InvalidInputError: the kind is unknown, or a value of the question is missing, unknown or invalid.

@@ -1,4 +1,4 @@
-"""The page about a ledger: what remains for whom, the latest releases, and what an outsider can learn."""
+"""The page about a ledger: what remains of each grant, the latest releases, and what an outsider can learn."""
 
 from __future__ import annotations
 
@@ -87,7 +87,11 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
 
 
 def _advantage(made: PrivacyFilter, epsilon: float, delta: float) -> float:
-    """Return delta at epsilon 0 of the whole budget: of its mu, or else of the worst mechanism with its guarantee."""
+    """Return delta at epsilon 0, the total variation, of all releases that the budget allows together.
+
+    It follows from mu if the budget is a mu. Otherwise it is that of the worst mechanism with the guarantee of
+    ``epsilon`` and ``delta``.
+    """
     if isinstance(made, GdpFilter):
         found = math.erf(made.mu / math.sqrt(8.0))  # 2 Phi(mu / 2) - 1
     else:

@@ -1,4 +1,4 @@
-"""Data loaders that make the batches of each sampling scheme, named as in their documentation."""
+"""Data loaders that draw batches as each sampling scheme requires, with their names in their own documentation."""
 
 from __future__ import annotations
 

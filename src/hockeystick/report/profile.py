@@ -1,4 +1,4 @@
-"""Answers about a plan's profile: mu, attackers, other deltas, groups, and points of the curve."""
+"""Answers about a plan's profile: mu, the success of attacks, groups of records, and points of the privacy curve."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile_json(
         plan: the plan.
         deltas: deltas at which epsilon is stated, for one record and for groups.
         epsilons: epsilons at which delta is stated.
-        rates: false-positive rates, also used as baselines of reconstruction.
+        rates: false-positive rates of membership attacks; also success rates of reconstruction by chance.
         groups: group sizes in records.
 
     Raises:
@@ -65,7 +65,7 @@ def profile_json(
 
 
 def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
-    """Return the object of :func:`profile_json` as lines for people, rounded outward."""
+    """Return the object of :func:`profile_json` as text, with numbers rounded outward."""
     lines = []
     for key, label in (("mu", "mu (Gaussian DP)"), ("regret", "regret of mu"), ("advantage", "advantage")):
         if key in found:
@@ -111,12 +111,12 @@ def _rows(key: str, places: Sequence[float], ask: Callable[[Any], Band]) -> list
 
 
 def fitted(fit: GaussianFit) -> dict[str, Any]:
-    """Return mu with its regret and the smallest error rate for which they hold, in JSON values."""
+    """Return, in JSON values, the fitted mu, its regret, and the smallest error rate for which both hold."""
     return {"mu": finite_ends(fit.mu), "regret": finite_ends(fit.regret), "least_rate": fit.least_rate}
 
 
 def _attacks(profile: Profile, rates: Sequence[float]) -> dict[str, Any]:
-    """Upper bounds on an attacker's success, or the reason why there are no error rates."""
+    """Upper bounds on the success of attacks, or the reason why no error rates of attacks are known."""
     try:
         fit = profile.gdp()
     except UnsupportedError as error:

@@ -1,4 +1,4 @@
-"""Answers about remaining rounds: how many more fit the target, and their total cost."""
+"""Answers about remaining rounds: how many more rounds keep the plan within its target, and the total cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_SAID = 200  # longest text of the parameters of the repeated rounds, in cha
 
 
 def remaining_answer(plan: Plan, found: Remaining) -> Answer:
-    """Return the number of further rounds and their total cost.
+    """Return the text with the number of further rounds, and the cost of the plan including them.
 
     >>> from hockeystick import dp_sgd
     >>> from hockeystick.questions.remaining import remaining
@@ -74,7 +74,7 @@ def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
 
 
 def _ends(bound: Said) -> str:
-    """The interval rounded outward, or the quoted number alone if there is no lower bound."""
+    """An interval as text, rounded outward; without a lower bound, the number to quote alone."""
     lower = bound.ends.get("lower")
     upper = round_up(bound.quoted, SHOWN_DIGITS)
     return f"at most {upper}" if lower is None else f"{round_down(lower, SHOWN_DIGITS)} to {upper}"
@@ -87,7 +87,7 @@ def _repeated(found: Remaining) -> str:
 
 
 def remaining_asked(plan: Plan, say: Callable[[str], None], /, epsilon: Any, delta: Any, more: Any) -> Found:
-    """Answer ``hockeystick remaining``; ``more`` holds the keys of a plan of the repeated round."""
+    """Answer ``hockeystick remaining``; ``more`` is a plan, as a table of keys, whose first round is repeated."""
     repeated = None if more is None else plan_from_dict(more).rounds[0]
     found = remaining(plan, epsilon, delta, repeated)
     return Found(found, lambda: remaining_json(plan, found), lambda: print_answer(remaining_answer(plan, found)))

@@ -1,6 +1,7 @@
-"""Numbers for people, rounded outward in exact decimal arithmetic: an upper end up, a lower end down.
+"""Numbers as text, rounded outward in exact decimal arithmetic: an upper end up, a lower end down.
 
-A value that has a decimal of at most the wanted length is shown unchanged; other values get all wanted digits.
+A value that the wanted number of decimal digits represents exactly is shown without further zeros. Any other value is
+shown with all wanted digits.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def exact(x: float) -> str:
 
 
 def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
-    """Return the interval of a row in JSON with ends rounded outward; an infinite upper end is ``infinite``."""
+    """Return the interval in a JSON row as text, both ends rounded outward; ``infinite`` for an infinite upper end."""
     upper = quoted(row, digits)
     if row.get("lower") is None:
         return upper
@@ -62,12 +63,12 @@ def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
 
 
 def quoted(row: Mapping[str, Any], digits: int = QUOTED_DIGITS) -> str:
-    """Return the upper end of a row in JSON, rounded up; JSON has ``null`` for an infinite end."""
+    """Return the upper end in a JSON row as text, rounded up; ``None`` stands for infinity."""
     return "infinite" if row["upper"] is None else round_up(row["upper"], digits)
 
 
 def limited(row: Mapping[str, Any], at_most: str = "<=") -> str:
-    """Return the statement that a number is at most the upper end of a row in JSON, or infinite.
+    """Return the phrase that bounds a quantity by the upper end in a JSON row.
 
     >>> limited({"upper": 2.5}), limited({"upper": None})
     ('<= 2.5', 'is infinite')
@@ -76,7 +77,7 @@ def limited(row: Mapping[str, Any], at_most: str = "<=") -> str:
 
 
 def exp_up(log_x: float, digits: int = QUOTED_DIGITS) -> str:
-    """Return the smallest decimal of ``digits`` significant digits >= ``e**log_x``, even below any double.
+    """Return the smallest decimal of ``digits`` significant digits >= ``e**log_x``, even if no double is that small.
 
     >>> exp_up(-3222.4)
     '3.39e-1400'
@@ -119,7 +120,9 @@ def _exp(log_x: float, digits: int, rounding: str) -> str:
 
 
 def _written(value: Decimal | float, shift: int = 0) -> str:
-    """``value * 10**shift`` with the digits that ``value`` has; a float is infinite here.
+    """``value * 10**shift`` as text, with all digits of ``value``.
+
+    A ``value`` that is a float is infinite; finite values are decimals.
 
     Raises:
         ValueError: the number is nan.

@@ -1,4 +1,4 @@
-"""One training under every sampling scheme, side by side, as a table for people and as a JSON object."""
+"""One training run under every sampling scheme, side by side, as a table of text and as a JSON object."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def samplings_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, epsil
 
 
 def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> None:
-    """Print the table; then, for each scheme with a number, its requirement and loaders; then reasons and warnings."""
+    """Print the table; below it, the requirement and loaders of each scheme with an epsilon, reasons, and warnings."""
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
     headline = f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}"
     table, loaders, warnings = [("sampling", "lower", "upper", "noise needed")], [], []
@@ -52,7 +52,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
 
 
 def _noise(value: float) -> str:
-    """A noise multiplier, rounded up if it is long, and otherwise unchanged."""
+    """A noise multiplier as text, rounded up if it has many digits and otherwise unchanged."""
     return exact(value) if len(exact(value)) <= NOISE_DIGITS + 1 else round_up(value, NOISE_DIGITS)
 
 
@@ -67,7 +67,7 @@ def _json(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> d
 
 
 def _row_json(row: Sampled, delta: float) -> dict[str, Any]:
-    """Numbers of a scheme; infinite ends are ``None``, with a ``reason``."""
+    """JSON object about one scheme; an infinite bound is ``None``, and ``reason`` says why it is infinite."""
     warnings = [] if row.plan is None or row.epsilon is None else warning_lines(row.plan, delta)
     return {
         "scheme": row.scheme.name,

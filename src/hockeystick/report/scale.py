@@ -1,7 +1,8 @@
 """The meaning of an epsilon in plain words: the guesses of an attacker, and published epsilons.
 
-At even odds a guess between P and Q is right with probability at most ``(1 + TV) / 2``, with the total variation ``TV =
-sup_A P(A) - Q(A)``, which is delta at epsilon 0.
+Let an output be drawn from P or from Q, each with probability one half. A guess which of them was used is right with
+probability at most ``(1 + TV) / 2``. Here ``TV = sup_A P(A) - Q(A)`` is the total variation, which is delta at epsilon
+0.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ as likely under one of two hypotheses turns even odds into a probability of 1 / 
 
 
 def weakness(epsilon: float | None, unit: str) -> list[str]:
-    """Return a warning if epsilon is at least :data:`WEAK`, else nothing; None stands for an infinite epsilon."""
+    """Return a warning if epsilon is at least :data:`WEAK`, and else an empty list.
+
+    ``None`` stands for an infinite epsilon, and ``unit`` names what is protected, such as a person.
+    """
     if epsilon is not None and epsilon < WEAK:
         return []
     sure = "certain" if epsilon is None else "more than 99.9% sure"
@@ -52,8 +56,8 @@ def weakness(epsilon: float | None, unit: str) -> list[str]:
 def scale_lines(plan: Plan, epsilon: float) -> list[tuple[str, str]]:
     """Return the lines on a weak epsilon, on the guesses of an attacker, and on published epsilons.
 
-    The guesses follow from the plan's whole privacy curve; no line states them for a selection that is known only
-    by epsilon and delta.
+    The line on guesses follows from delta at epsilon 0. It is missing if the plan releases the best of several runs and
+    no bound below 1 on that delta is known.
 
     >>> from hockeystick import dp_sgd
     >>> scale_lines(dp_sgd(1.0, 0.01, 1000), 2.11)[0][1]

@@ -1,6 +1,6 @@
 """The table of supported combinations of mechanism, sampling and direction, each with its theorem or refusal.
 
-This module holds no claims: every combination comes from ``plan/sampling/base.py``.
+This module states no theorem itself: every combination comes from ``plan/sampling/base.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hockeystick.values.words import choice
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Combination of mechanism and sampling, with the directions in which one claim holds."""
+    """Row of the table: a mechanism, a sampling scheme, and the directions in which the same statement applies."""
 
     mechanism: str
     sampling: str
@@ -37,7 +37,7 @@ COLUMNS = ("mechanism", "sampling", "direction", "pair", "source or reason")
 
 
 def supported_rows(name: str | None = None) -> list[Row]:
-    """Return the rows, one for each claim, in the order of ``MECHANISMS`` and ``SAMPLINGS``.
+    """Return the rows of the table, in the order of ``MECHANISMS`` and ``SAMPLINGS``.
 
     Args:
         name: name of one mechanism; ``None`` for all.
@@ -79,7 +79,7 @@ def supported_json(name: str | None = None) -> list[dict[str, str]]:
 
 
 def supported_markdown() -> str:
-    """Return the table as Markdown for the documentation, which links the keys of the bibliography.
+    """Return the table as Markdown for the documentation, with citation keys as links to the bibliography.
 
     >>> print(supported_markdown().splitlines()[0])
     | mechanism | sampling | direction | pair | source or reason |

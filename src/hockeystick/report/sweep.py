@@ -1,4 +1,4 @@
-"""Summary of a sweep for people: number of rows, range of the ends, and caveats."""
+"""Text about a sweep: the number of its rows, the range of its bounds, assumptions and warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_REASONS = 5  # largest number of reasons listed; the file has all
 
 
 def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
-    """Return a sentence about the written file, then the range of the ends and their caveats.
+    """Return the text about a sweep: a sentence on the written file, the range of the bounds, and caveats.
 
     Args:
         sweep: table of the sweep.
@@ -35,13 +35,13 @@ def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
 
 
 def caveat_lines(sweep: Sweep) -> list[tuple[str, str]]:
-    """Return the assumptions and warnings of the numbers."""
+    """Return a line for each assumption and each warning of the rows."""
     said = [tuple(text.split(": ", 1)) for text in sweep.assumptions]
     return [*((label, text) for label, text in said), *(("warning", text) for text in sweep.warnings)]
 
 
 def _unanswered(sweep: Sweep) -> list[tuple[str, str]]:
-    """Reasons for missing answers, each once with its number of rows."""
+    """Reasons for missing answers, each with the number of rows that it concerns."""
     rows = zip(sweep.columns["guarantee"], sweep.columns["reason"], strict=True)
     reasons = Counter(reason for guarantee, reason in rows if guarantee not in CERTAIN)
     told = [(f"{many} without answer", reason) for reason, many in list(reasons.items())[:MOST_REASONS]]

@@ -16,11 +16,11 @@ GAP = "  "  # between two columns
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A bound as shown to people.
+    """Answer as text for people.
 
     Attributes:
         headline: sentence to quote, with the upper end rounded up.
-        lines: label and text of each line under it.
+        lines: label and text of each line under the headline.
     """
 
     headline: str
@@ -42,9 +42,9 @@ def laid_out(
 
     Args:
         rows: cells of each row, equally many in each.
-        wrapped: indices of the columns whose words may wrap; other columns are as wide as their cells.
+        wrapped: indices of the columns whose words may wrap; other columns are as wide as their longest cell.
         right: indices of right-aligned columns.
-        width: number of characters in a line; ``None`` for that of the terminal.
+        width: number of characters in a line; ``None`` for the width of the terminal.
 
     >>> print(laid_out([("adjacency", "add"), ("rounds", "word " * 12 + "end")], {1}, width=40), end="")
     adjacency  add
@@ -71,7 +71,7 @@ def laid_out(
 
 
 def _lines(cell: str, width: int | None) -> list[str]:
-    """The lines of a cell, wrapped to the width if there is one."""
+    """The lines of a cell, wrapped to ``width`` characters unless this is ``None``."""
     lines = cell.split("\n")
     if width is None:
         return lines
@@ -79,7 +79,7 @@ def _lines(cell: str, width: int | None) -> list[str]:
 
 
 def print_answer(answer: Answer) -> None:
-    """Print the sentence to quote, then a line for each caveat."""
+    """Print the headline of an answer, then its lines."""
     _print(_bold(answer.headline) + "\n\n" + _pairs(answer.lines))
 
 
@@ -89,7 +89,10 @@ def print_paragraph(text: str) -> None:
 
 
 def print_pairs(lines: Sequence[tuple[str, str]], error: bool = False) -> None:
-    """Print labels and texts; on standard error if ``error``, when a figure or a table takes standard output."""
+    """Print labels and texts side by side.
+
+    With ``error``, they go to standard error, since a figure or a table goes to standard output.
+    """
     _print(_pairs(lines), error)
 
 
@@ -100,7 +103,7 @@ def print_table(
     blocks: Sequence[tuple[str, Sequence[tuple[str, str]]]],
     caveats: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Print a table whose first row holds its titles, then titled blocks of lines, then caveats."""
+    """Print a headline, a table whose first row holds the column titles, blocks with titles, and caveats."""
     table = _numbers(rows, wrapped) if len(rows) > 1 else ""
     table += "".join(f"\n{_bold(title)}\n{_pairs(lines)}" for title, lines in blocks if lines)
     _print(_bold(headline) + "\n\n" + table + ("\n" + _pairs(caveats) if caveats else ""))
@@ -119,7 +122,7 @@ def print_supported(name: str | None = None) -> None:
 
 
 def _numbers(rows: Sequence[Sequence[str]], wrapped: Collection[int]) -> str:
-    """Table with a row of titles and right-aligned numbers that are never broken."""
+    """Text of a table with a row of titles; the columns not in ``wrapped`` are right-aligned and never broken."""
     right = set(range(len(rows[0]))) - set(wrapped)
     return laid_out(rows, wrapped, right, max(line_width(), USUAL_WIDTH))
 

@@ -1,4 +1,4 @@
-"""Recomputation of every kind of answer, by name, from the question and the plan in a file.
+"""Recomputation of an answer of any kind, from the question and the plan that its file holds.
 
 The question in a file is untrusted input: the function that receives a value validates it.
 """
@@ -21,7 +21,7 @@ from hockeystick.values.formats import check_format
 
 
 def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer the question in a file with this version.
+    """Answer the question in a file again, with this version of the library.
 
     Raises:
         InvalidInputError: this version does not read the format, or the question is missing or invalid.

@@ -30,9 +30,9 @@ class Axis:
 
     Attributes:
         label: label of the axis.
-        low: value at its beginning.
-        high: value at its end.
-        logarithmic: True if equal lengths are equal factors.
+        low: value at the beginning of the axis.
+        high: value at the end of the axis.
+        logarithmic: True if the scale is logarithmic.
     """
 
     label: str
@@ -41,7 +41,7 @@ class Axis:
     logarithmic: bool = False
 
     def share(self, value: float) -> float:
-        """Return the place of a value along the axis, from 0 to 1; values outside move to the nearer end."""
+        """Return the position of a value along the axis, from 0 to 1; values outside move to the nearer end."""
         if self.logarithmic:
             value, low, high = (math.log10(max(number, 1e-320)) for number in (value, self.low, self.high))
         else:
@@ -61,7 +61,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Chart of the band between certified ends, with a reference line and a marked number.
+    """Chart of the band between certified bounds, with a reference line and a marked point.
 
     Attributes:
         name: identifier within a page; letters only.
@@ -69,11 +69,11 @@ class Chart:
         description: description of the picture in a sentence or two.
         x: horizontal axis.
         y: vertical axis.
-        upper: points of the upper ends.
-        lower: points of the lower ends; empty if there is no lower bound.
-        guide: dashed reference line.
-        guide_label: label at the end of that line.
-        mark: the quoted point, and its label, which stands above the axes.
+        upper: points of the curve of upper bounds.
+        lower: points of the curve of lower bounds; empty if there are none.
+        guide: points of a dashed reference line.
+        guide_label: label at the end of the reference line.
+        mark: point to quote, with its label, which stands above the axes.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Chart:
 
 
 def _at(value: float) -> str:
-    """A length with at most two decimals, without trailing zeros."""
+    """A length as text, with at most two decimals and without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -179,7 +179,7 @@ def _round_numbers(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def _short(value: float) -> str:
-    """Label of a tick, without rounding noise, with separated thousands, and with powers of ten for long numbers."""
+    """Label of a tick: rounded, with commas for thousands, or with a power of ten for a long number."""
     if abs(value) >= 1e6:
         return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
     return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -26,14 +26,14 @@ def source() -> bytes:
 
 
 def checked(text: str) -> tuple[int, str]:
-    """Run the checker on a report or a plan, in a process that sees the standard library alone.
+    """Run the checker on a report or a plan, in a process that can import only the standard library.
 
     Args:
         text: content of the file.
 
     Returns:
-        Its exit status (0: all proved, 3: not all, 4: not covered, 2: not readable) and the lines it prints.
-        Its progress goes to standard error where that is a terminal.
+        The checker's exit status (0: all proved, 3: not all, 4: not covered, 2: not readable) and the lines it prints.
+        Progress messages go to standard error if that is a terminal.
 
     Raises:
         InvalidInputError: the installation lacks the checker.

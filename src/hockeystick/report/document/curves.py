@@ -1,4 +1,4 @@
-"""Points of the figures of a report: both certified ends at each place, as stored in JSON."""
+"""Points of the figures of a report: the certified bounds at each position, as stored in JSON."""
 
 from __future__ import annotations
 
@@ -27,19 +27,22 @@ Points = list[dict[str, Any]]
 
 
 def band_points(key: str, places: Iterable[float], band: Band) -> Points:
-    """Return a row for each place, with both ends and, under ``key``, the place."""
+    """Return a row for each place: the place under ``key``, the bounds under ``lower`` and ``upper``."""
     ends = zip(places, band.lower, band.upper, strict=True)
     return [{key: float(at), "lower": float(low), "upper": float(high)} for at, low, high in ends]
 
 
 def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | None = None) -> Points:
-    """Return delta from epsilon 0 to where it is a thousandth of the report's delta; nothing if epsilon is infinite.
+    """Return points of delta as a function of epsilon; none if epsilon is infinite.
+
+    The points begin at epsilon 0 and end where delta is a thousandth of the report's delta.
 
     Args:
         plan: the plan.
         delta: delta of the report.
         headline: epsilon at the report's delta.
-        stated: last epsilon of a stored curve; if it is about the last epsilon found here, the stored places are used.
+        stated: last epsilon of the curve in a stored report. If it differs from the last epsilon found here by rounding
+            only, it is used instead, so that both curves have points at the same places.
 
     Raises:
         UnsupportedError: no guarantee is proved for the plan.
@@ -57,10 +60,11 @@ def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | Non
 
 
 def steps_points(plan: Plan, delta: float) -> Points:
-    """Return epsilon after equal shares of every kind of round, rounded up, until all are run.
+    """Return points of epsilon as a function of the number of rounds run, up to the whole plan.
 
-    There are no points for a single round, nor if the best of several runs is released, since nothing is then released
-    before the end.
+    At each point, the same fraction of every kind of round is run, rounded up to whole rounds. There are no points for
+    a plan with a single round. There are none either if the best of several runs is released, since nothing is then
+    released before the end.
     """
     if plan.best_of is not None:
         return []

@@ -41,9 +41,10 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
     Args:
         stated: answer as JSON values.
         again: the same answer, recomputed.
-        where: path to both.
-        older: True if another version stated it. Its ends may be wider or narrower, so an upper end need only be at
-            least the recomputed lower end, and a lower end at most the recomputed upper end.
+        where: path of keys to both values, for the lines.
+        older: True if another version of the library stated the answer. Its intervals may be wider or narrower, so a
+            stated interval need only overlap the recomputed one: its upper end must be at least the recomputed lower
+            end, and its lower end at most the recomputed upper end.
 
     >>> list(differences({"epsilon": {"upper": 2.0}}, {"epsilon": {"upper": 2.5}}))
     ['epsilon.upper: stated 2.0, recomputed 2.5']
@@ -74,7 +75,7 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
 
 
 def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: bool) -> Iterator[str]:
-    """Yield a line if a stated end claims more than the recomputed end, or differs from it beyond the tolerance."""
+    """Yield a line if a stated end is tighter than the recomputed end, or differs from it beyond the tolerance."""
     opposite, side = OPPOSITE[end], "below" if end == "upper" else "above"
     both = _are_numbers(again.get(opposite))
     slack = ({} if older and both else {end: ELSEWHERE}) | ({opposite: ROUNDING} if both else {})
@@ -89,7 +90,7 @@ def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: b
 
 
 def changed_lines(stated: str, again: str) -> Iterator[str]:
-    """Yield a line for each place where a text differs from the one rendered from its numbers.
+    """Yield a message for each line in which the text in a file differs from the text rendered from its numbers.
 
     >>> list(changed_lines("a\\n<p>epsilon 2</p>\\n", "a\\n<p>epsilon 3</p>\\n"))
     ["line 2: stated 'epsilon 2', should be 'epsilon 3'"]
@@ -114,9 +115,10 @@ def _are_numbers(*values: Any) -> bool:
 
 
 def _alike(stated: Any, again: Any, share: float = TOLERANCE) -> bool:
-    """True if two values agree: numbers to within the tolerance, all else exactly; a truth value is no number.
+    """True if two values agree: floats within the relative tolerance ``share``, everything else exactly.
 
-    Whole numbers must agree exactly too: they are counts, and a count that is off by one is a different claim.
+    Whole numbers must agree exactly, since they are counts, and a count that is off by one is a different claim. Truth
+    values are not numbers here.
     """
     if _are_numbers(stated, again):
         share = ELSEWHERE if isinstance(again, int) else share
@@ -129,13 +131,13 @@ def _shown(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    """The line as people see it: without tags, unless it consists of tags only."""
+    """A line of HTML as readers see it: without tags, unless it consists of tags only."""
     bare = unescape(_TAG.sub(" ", text)).strip()
     return " ".join(bare.split()) or text
 
 
 def _from(line: str | None, alike: int) -> str:
-    """A quotation of a line that includes the place where it first differs; ``alike`` characters agree before it."""
+    """Quotation of a line, with its first difference from another line, which follows ``alike`` equal characters."""
     if line is None:
         return "nothing"
     start = alike - LENGTH // 3 if alike > LENGTH // 3 and len(line) > LENGTH else 0

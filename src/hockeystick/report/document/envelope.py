@@ -1,8 +1,8 @@
-"""The envelope of an answer in JSON: the question, the plan, the version, the format and a checksum.
+"""The envelope of an answer in JSON: the keys for its question, plan, version, format and checksum.
 
 Anyone who holds the file can recompute the answer from it (``verify.py``). The checksum is not a signature: whoever
-edits a number can also update it. It detects damaged files and edited digits that recomputation on another machine
-cannot check.
+edits a number can also update the checksum. It detects damaged files. It also detects edits of the last digits of a
+number, which recomputation on another machine cannot confirm.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def enveloped(kind: str, plan: Plan, asked: Mapping[str, Any], body: Mapping[str
     Args:
         kind: kind of answer, by which ``hockeystick verify`` recomputes it.
         plan: plan of the question; for a calibration, the calibrated plan.
-        asked: question as JSON values, as the function of ``kind`` expects it.
+        asked: question as JSON values: keyword arguments of the function that computes answers of this kind.
         body: the numbers of the answer.
 
     >>> from hockeystick import dp_sgd

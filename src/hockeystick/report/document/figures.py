@@ -21,7 +21,7 @@ def figures(record: Mapping[str, Any]) -> list[Figure]:
 
 
 def _ends(points: Sequence[Mapping[str, Any]], x: str, end: str) -> list[Point]:
-    """Finite points of one end; none if the record lacks that end."""
+    """Points of the curve of lower or of upper bounds, without infinite values; none if the record lacks the curve."""
     return [(at[x], at[end]) for at in points if at.get(end) is not None]
 
 

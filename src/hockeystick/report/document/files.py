@@ -37,7 +37,7 @@ def report_text(record: Mapping[str, Any], form: str) -> str:
 
 
 def record_in(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the form of a file and the record in it.
+    """Return the form of a file (HTML, Markdown or JSON) and the record in it.
 
     Raises:
         InvalidInputError: the file holds no record, several records, or invalid JSON.

@@ -12,8 +12,8 @@ from hockeystick.values.version import __version__
 def made(date: str | None = None) -> dict[str, str]:
     """Return the versions of this library and its numerical dependencies, and the date (by default today, in UTC).
 
-    A check of this machine's elementary functions, the one assumption of the certificate, is included. It cannot be
-    recomputed elsewhere, because another machine has other elementary functions.
+    The result includes a check of this machine's elementary functions, whose accuracy is the one assumption of the
+    certificate. Another machine cannot repeat this check, because it has other elementary functions.
 
     >>> made("2026-01-31")["date"]
     '2026-01-31'
@@ -34,7 +34,7 @@ def made(date: str | None = None) -> dict[str, str]:
 
 @cache
 def _diagnosis() -> str:
-    """Return the result of the check, which runs once per process."""
+    """Return the result of the check of the elementary functions, which runs once per process."""
     from hockeystick.numerics.doctor import doctor
 
     return doctor().summary

@@ -128,7 +128,7 @@ def page(title: str, content: Sequence[blocks.Block], record: Mapping[str, Any])
 
 
 def island(record: Mapping[str, Any]) -> str:
-    """Return JSON on one line, escaped so that no string can be taken for markup."""
+    """Return the record as JSON on one line, escaped so that HTML cannot take any text in it for markup."""
     text = json.dumps(record, ensure_ascii=True, allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
@@ -162,7 +162,7 @@ def _written(block: blocks.Block) -> list[str]:
 
 
 def _divided(name: re.Match[str]) -> str:
-    """A dotted name that may break after each dot."""
+    """A dotted name in HTML, in which the line may break after each dot."""
     return name[0].replace(".", ".<wbr>")
 
 

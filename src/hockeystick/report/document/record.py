@@ -1,7 +1,7 @@
 """The record: all numbers of a report, computed once, as one JSON object that page, Markdown and verification share.
 
-Every number comes with its certified ends. Where a question has no answer, the record holds the reason: error rates,
-for example, need both orderings of the datasets and more than a Renyi curve.
+Every number comes with its certified bounds. If something cannot be computed, the record holds the reason. Error rates
+of attacks, for example, need guarantees in both directions of adjacency, and Renyi divergences do not determine them.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def report_record(
     Args:
         plan: the plan.
         delta: delta of the headline; the plan's own by default.
-        title: title chosen by the author of the report, put on one line.
+        title: title chosen by the author of the report.
         made: provenance, see :func:`hockeystick.report.document.made.made`.
-        stated: stored report that is recomputed: the places of its curve are used again, and mu is added if it has one.
-        say: receives the name of each part before it is computed.
+        stated: stored report that is verified; the new curve uses the same places, and mu is computed if it has one.
+        say: function that receives the name of each part before it is computed.
 
     Raises:
         InvalidInputError: no delta is known, a value is outside its domain, or the title is not text.
@@ -96,7 +96,7 @@ def report_record(
 
 
 def _reach(stated: Mapping[str, Any]) -> float | None:
-    """The last epsilon of the stored report's curve of deltas; ``None`` if the report has no such curve."""
+    """The last epsilon on the curve of deltas in a stored report; ``None`` if the report has no such curve."""
     match stated.get("curves"):
         case {"delta": [*_, {"epsilon": int() | float() as reach}]}:
             return float(reach)
@@ -104,7 +104,7 @@ def _reach(stated: Mapping[str, Any]) -> float | None:
 
 
 def _deltas(at: float) -> list[float]:
-    """The deltas of the table, divided by ten in decimal, so that 1e-5 is followed by exactly 1e-6."""
+    """Deltas of the table: ``at`` and smaller ones, divided in decimal so that 1e-5 is followed by exactly 1e-6."""
     found = [float(Decimal(repr(at)) / by) for by in SMALLER]
     return [delta for delta in dict.fromkeys(found) if delta >= LEAST_DELTA or delta == at]
 
@@ -135,9 +135,10 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
 
 
 def _attack(plan: Plan, with_mu: bool) -> tuple[dict[str, Any], Points]:
-    """Upper bounds on an attacker's success, with mu if an old report has it, and the points of the curve of attacks.
+    """Upper bounds on the success of attacks, and the points of the curve of attacks.
 
-    If there are no bounds, the reason takes their place.
+    With ``with_mu``, the bounds include mu, which older reports state. If there are no bounds, the reason takes their
+    place, and there are no points.
     """
     if plan.best_of is not None:
         return {"refused": "of the best of several runs only epsilon and delta are known"}, []

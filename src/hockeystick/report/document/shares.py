@@ -22,7 +22,7 @@ def percent_up(share: float) -> str:
 
 
 def given(share: float, of: int) -> str:
-    """Return a share of a whole number with the digits that were given: those of its shortest decimal.
+    """Return ``share * of`` as text, computed without rounding from the shortest decimal of ``share``.
 
     >>> given(0.001, 100), given(0.1, 1000)
     ('0.1', '100')
@@ -31,7 +31,9 @@ def given(share: float, of: int) -> str:
 
 
 def half_up(advantage: float) -> str:
-    """Return the largest probability of a right guess between two, (1 + advantage) / 2, in percent, rounded up.
+    """Return the largest probability of guessing right between two datasets, in percent, rounded up.
+
+    It is ``(1 + advantage) / 2``.
 
     >>> half_up(0.22475654)
     '61.3%'
@@ -40,7 +42,7 @@ def half_up(advantage: float) -> str:
 
 
 def of_crowd(share: float) -> str:
-    """Return a share of 1,000, rounded up to whole people.
+    """Return the number of people, out of 1,000, that a share amounts to, rounded up.
 
     >>> of_crowd(0.04027166), of_crowd(1e-9), of_crowd(1.0)
     ('41', '1', '1,000')

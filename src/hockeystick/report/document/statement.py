@@ -1,7 +1,7 @@
 """Privacy statements for a paper or a model card.
 
-One sentence is about single records, one about the same training without amplification by sampling, and one about
-people with several records.
+A statement has a sentence about the guarantee for single records. Others, where they apply, are about the same training
+without amplification by sampling, and about people with several records.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ def statement_json(plan: Plan, delta: float | None, records: float | None = None
 
 
 def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any] | None:
-    """Epsilon under another sampling scheme; ``None`` if the plan already uses it or nothing is proved."""
+    """Bounds on epsilon of the same training under another sampling scheme.
+
+    The result is ``None`` if the plan has no sampling or already uses this scheme, or if no bound is proved.
+    """
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name} or kind.name in own - {NoSampling.name}:
         return None
@@ -143,7 +146,7 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
 
 
 def _run(keys: Mapping[str, Any], steps: int) -> str:
-    """Short description of the training."""
+    """Short description of the training: its number of steps, mechanisms and parameters."""
     rounds = keys["round"]
     said = []
     for item in rounds[:MOST_ROUNDS]:
@@ -164,7 +167,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
 
 
 def _selected(selection: Mapping[str, Any]) -> str:
-    """Number of runs of which one is released; the assumptions describe how they are drawn."""
+    """Clause that states how many runs are made on average, the best of which is released."""
     shape = f", shape {exact(selection['shape'])}" if selection.get("shape") is not None else ""
     return f"The best of {exact(selection['mean'])} runs on average ({selection['runs']}{shape}) is released"
 

@@ -1,9 +1,9 @@
 """Verification of a file: every number is recomputed and every word of a report is rendered again.
 
-The numbers in the file must follow from its question: no end may claim more than the recomputed one, and no number may
-differ by more than one part in a million (``differences.py``). The checksum must match the numbers, which catches edits
-below that tolerance. Each line of a report must follow from its numbers, which catches edits in the text, in a table or
-in the path of a picture, and added sentences.
+The numbers in the file must follow from its question: no end of an interval may be tighter than the recomputed end, and
+no number may differ by more than one part in a million (``differences.py``). The checksum must match the numbers, which
+catches edits below that tolerance. Each line of a report must follow from the numbers of the report, which catches
+added sentences and edits in the text, in a table or in the path of a picture.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Verdict:
     Attributes:
         kind: kind of answer: ``"report"``, ``"epsilon"``, ...
         form: ``"HTML"``, ``"Markdown"`` or ``"JSON"``.
-        version: version that made the file, by its own statement.
+        version: version of the library that made the file, according to the file.
         differences: one line for each difference; empty if every number is confirmed.
         numbers: number of recomputed numbers.
-        unverified: one line for each statement that recomputation cannot confirm; empty if the file is not sound.
+        unverified: one line for each statement that recomputation cannot confirm; empty if there are differences.
     """
 
     kind: str
@@ -60,7 +60,7 @@ def verified(text: str) -> Verdict:
         text: content of a report, or of an answer in JSON.
 
     Raises:
-        InvalidInputError: the text is neither, its question is invalid, or a newer version wrote it in a newer format.
+        InvalidInputError: the text is no report or answer, its question is invalid, or its format is too new.
         UnsupportedError: no guarantee is proved for its plan.
 
     >>> verified("{}")
@@ -85,7 +85,7 @@ def verified(text: str) -> Verdict:
 
 
 def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
-    """Statements that even a sound file cannot prove."""
+    """Statements that recomputation cannot confirm even in a sound file, such as its title."""
     if older:
         yield (
             "sharpness: another version made it, so that no upper end lies below the recomputed lower end by "
@@ -105,7 +105,7 @@ def _listed(texts: Mapping[str, Any]) -> str:
 
 
 def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The names, dates and notes of the rounds of a plan, and the text of the plan's source."""
+    """The texts in a plan that no number confirms: names, dates and notes of rounds, and all about its source."""
     named = {
         f"{key} of round {number}": item[key]
         for number, item in enumerate(plan.get("round", ()), start=1)
@@ -116,10 +116,10 @@ def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
-    """Lines of a report that do not follow from its numbers.
+    """Messages about the lines of a report that differ from the lines rendered from ``record``.
 
-    If the numbers of the file were confirmed, the lines are rendered from those numbers, so that numbers within the
-    tolerance round the same way; otherwise they are rendered from the recomputed numbers.
+    The record is the file's own if all its numbers were confirmed, and the recomputed one otherwise. A confirmed number
+    may differ from the recomputed one within the tolerance, and might then be rounded to other digits.
     """
     if record["answer"] != "report":
         raise InvalidInputError(f"an answer of the kind {record['answer']!r} is JSON; received {form}", "answer")
@@ -127,7 +127,7 @@ def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
 
 
 def _compared(answer: dict[str, Any]) -> dict[str, Any]:
-    """The part of an answer that is recomputed."""
+    """The keys of an answer that are recomputed and compared."""
     return {key: value for key, value in answer.items() if key not in NOT_COMPARED}
 
 

@@ -34,7 +34,7 @@ class Text:
     epsilon, delta = "epsilon", "delta"  # their names in a sentence
 
     def words(self, text: str) -> str:
-        """Return a text, whatever it contains, on one line."""
+        """Return any text on one line."""
         return one_line(text)
 
     def number(self, text: str) -> str:
@@ -46,7 +46,7 @@ class Text:
         return f"{name} is infinite" if number == "infinite" else f"{name} <= {number}"
 
     def pair(self, epsilon: str, delta: str) -> str:
-        """Return the name of the guarantee with its two numbers."""
+        """Return the name of the guarantee, such as (1, 1e-5)-differential privacy."""
         return f"({epsilon}, {delta})-differential privacy"
 
 
@@ -64,7 +64,7 @@ class Latex(Text):
         return "".join(_LATEX.get(character, character) for character in one_line(text))
 
     def number(self, text: str) -> str:
-        """Return a number in math mode, with powers of ten as such.
+        """Return a number in math mode, with a power of ten instead of an exponent such as e-6.
 
         >>> Latex().number("2.5e-6"), Latex().number("1e-5"), Latex().number("2.39")
         ('$2.5 \\\\cdot 10^{-6}$', '$10^{-5}$', '$2.39$')
@@ -72,13 +72,13 @@ class Latex(Text):
         return f"${self._bare(text)}$"
 
     def at_most(self, name: str, number: str) -> str:
-        """Return the statement that a quantity is at most a number, or infinite."""
+        """Return, in math mode, the statement that a quantity is at most a number, or infinite."""
         if number == "infinite":
             return f"{name} is infinite"
         return f"{name.removesuffix('$')} \\le {self._bare(number)}$"
 
     def pair(self, epsilon: str, delta: str) -> str:
-        """Return the name of the guarantee with its two numbers."""
+        """Return the name of the guarantee, with epsilon and delta in math mode."""
         return f"$({self._bare(epsilon)}, {self._bare(delta)})$-differential privacy"
 
     def _bare(self, text: str) -> str:

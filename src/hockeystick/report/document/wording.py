@@ -1,4 +1,4 @@
-"""The words of a report, from its record: section by section, as blocks of plain text."""
+"""The words of a report, section by section, as blocks of plain text; all numbers come from its record."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ OUTSIDE = (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Words in which a report describes the best attack.
+    """Words in which a report describes the best attack; an alarm is a guess that somebody is a target.
 
     Attributes:
         others: people about whom an alarm is wrong.
         targets: people about whom an alarm is right.
-        alarms: column heads of the shares of wrong and of right alarms.
+        alarms: heads of two columns, the share of wrong alarms and the share of right alarms.
     """
 
     others: str
@@ -114,10 +114,10 @@ def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
     """Return a report as blocks.
 
     Args:
-        record: result of :func:`hockeystick.report.document.record.report_record`, or the same read from a file.
+        record: result of :func:`hockeystick.report.document.record.report_record`, new or read from a file.
 
     Raises:
-        InvalidInputError: the plan in it is invalid.
+        InvalidInputError: the plan in the record is invalid.
     """
     plan = plan_from_dict(record["plan"])
     return [
@@ -175,7 +175,7 @@ def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def _sampled(record: Mapping[str, Any]) -> list[str]:
-    """Names of the plan's sampling schemes, other than no sampling."""
+    """Names of the sampling schemes in the plan, except ``none``."""
     names = (item.get("sampling", "none") for item in record["plan"]["round"])
     return [name for name in dict.fromkeys(names) if name != "none"]
 
@@ -211,19 +211,19 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
 
 
 def settings_of(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a kind of steps, without the keys that the report shows elsewhere."""
+    """Return the parameters of a round, without the keys that the report shows elsewhere."""
     said_apart = (*LABELS, "mechanism", "sampling", "count", "epochs")
     return {key: value for key, value in item.items() if key not in said_apart}
 
 
 def _name(item: Mapping[str, Any]) -> str:
-    """Name and date of a kind of steps; its mechanism if it has no name."""
+    """Name of a round, or else of its mechanism, followed by the date of the round if it has one."""
     name, date = cut(one_line(item.get("name", item["mechanism"])), MAX_SETTING), item.get("date")
     return name if date is None else f"{name}, {date}"
 
 
 def _protected(record: Mapping[str, Any]) -> str:
-    """The unit in which neighbouring datasets differ."""
+    """Phrase for the unit in which neighbouring datasets differ, such as one record."""
     if "partitions_per_unit" in record and "unit" in record:
         each = f"{record['records_per_unit']} records in each of {record['partitions_per_unit']} partitions"
         return f"one user with at most {each}"
@@ -235,7 +235,10 @@ def _times(count: int) -> str:
 
 
 def _judged(record: Mapping[str, Any]) -> Verdict | None:
-    """The verdict on the claim of a source; ``None`` if there is no claim about the delta of the report."""
+    """Verdict on the epsilon that the plan's source claims.
+
+    There is none if the source claims nothing at the report's delta, or if the bounds do not decide.
+    """
     published, first = record["plan"].get("published", {}), record["epsilon"][0]
     if published.get("epsilon") is None or published.get("delta") != first["delta"]:
         return None
@@ -244,7 +247,7 @@ def _judged(record: Mapping[str, Any]) -> Verdict | None:
 
 
 def _claimed(record: Mapping[str, Any]) -> str:
-    """The claim of a source, with its verdict if there is one."""
+    """Text of the epsilon that the plan's source claims, with the verdict on it if there is one."""
     published, judged = record["plan"]["published"], _judged(record)
     claim = f"epsilon {exact(published['epsilon'])}"
     if published.get("delta") is None:
@@ -330,7 +333,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def _one_in(delta: float) -> str:
-    """Return a small probability as "1 in N", rounded up; nothing if N has too many digits to be readable.
+    """Return a small probability as "1 in N", rounded up by rounding N down; empty if N is too long to be readable.
 
     >>> _one_in(1e-05), _one_in(3e-06), _one_in(1e-20)
     (' (1 in 100,000)', ' (1 in 333,333)', '')
@@ -339,7 +342,7 @@ def _one_in(delta: float) -> str:
 
 
 def _pictures(record: Mapping[str, Any]) -> list[blocks.Block]:
-    """The figures under their heading; nothing if the record has no points."""
+    """Section with the figures; empty if the record has no points."""
     found: list[blocks.Block] = [*figures(record)]
     if found and "selection" in record:
         found.append(
@@ -382,6 +385,6 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
 
 
 def _accountants(record: Mapping[str, Any]) -> str:
-    """The accountant of each row, with the worse direction."""
+    """Accountant of each stated epsilon, with the direction of adjacency in which epsilon is larger."""
     said = [f"{row['accountant']}{', ' + row['direction'] if row['direction'] else ''}" for row in record["epsilon"]]
     return f"accountant {'; '.join(dict.fromkeys(said))}"
