@@ -386,7 +386,7 @@ def _show(ledger: Ledger, as_json: bool) -> None:
 
 
 def _receipt(ledger: Ledger, work: Callable[[], Receipt], as_json: bool) -> None:
-    """Run ``work``, which changes the ledger, and print its receipt; if it is refused, print the reason and exit."""
+    """Run ``work``, which changes the ledger, and print its receipt; for a refused change, print why and exit."""
     from hockeystick.report.budget import receipt_answer
 
     try:

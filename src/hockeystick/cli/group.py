@@ -1,6 +1,6 @@
-"""Exit of the command: with status 0, or after an error with one line on standard error and another status.
+"""Exit of the command: with status 0, or with one line on standard error and the status of the error.
 
-The status is 2 for bad input and 1 for any other error.
+This status is 2 for bad input and 1 for any other error.
 """
 
 from __future__ import annotations

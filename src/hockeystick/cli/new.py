@@ -44,7 +44,7 @@ class Question:
     Attributes:
         key: name, with underscores, of the flag that can answer the question instead.
         text: question on a terminal.
-        domain: name in ``values/domains.py`` of the set of allowed answers; a name, so that this module loads quickly.
+        domain: name of the set of allowed answers, which is in ``values/domains.py`` (loaded only when needed).
     """
 
     key: str

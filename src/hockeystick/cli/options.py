@@ -112,7 +112,7 @@ def flag_of(key: str) -> str:
 
 
 def with_options(*added: Decorator) -> Decorator:
-    """Return a decorator that adds arguments and options to a command; its help lists them in this order."""
+    """Return a decorator that adds arguments and options to a command, whose help lists them in the given order."""
 
     def add(command: Any) -> Any:
         for each in reversed(added):

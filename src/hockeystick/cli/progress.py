@@ -12,7 +12,7 @@ CLEARED = "\r\x1b[K"  # escape sequence that clears the line
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[str], None]]:
-    """Context manager that shows ``text`` on standard error while its block runs, if this is a terminal.
+    """Context manager that shows ``text`` on standard error, if that is a terminal, while its block runs.
 
     The block receives a function that changes the text.
     """
@@ -36,7 +36,7 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bar(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Context manager that shows a progress bar on standard error while its block runs, if this is a terminal.
+    """Context manager that shows a progress bar on standard error, if that is a terminal, while its block runs.
 
     The block receives a function, to be called with the work done so far and the total work.
     """

@@ -1,8 +1,8 @@
 """Queues of questions on two threads: one for numbers, one for curves.
 
-While a slider moves, most questions are stale before their computation begins. The page gives its questions
-serial numbers, and a question is dropped once a newer one has arrived. A running computation checks from time to time
-whether a newer question has arrived; its length is bounded by the library's limit on the work of one call.
+While a slider moves, most questions are stale before their computation begins. The page gives its questions serial
+numbers, and a question is dropped once a newer one has arrived. A running computation checks from time to time whether
+a newer question has arrived; its length is bounded by the library's limit on the work of one call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Lanes:
         """Return the result of ``work``.
 
         Args:
-            place: origin of the question: page, plan and part of the page.
+            place: origin of the question: browser tab, slot on the page, and quantity.
             serial: number of the question at its origin; larger is newer.
             quick: True for the thread of numbers, False for the thread of curves.
             work: function that computes the answer. Its argument is a check to be called during the computation,

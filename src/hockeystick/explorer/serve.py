@@ -95,7 +95,7 @@ class Explorer:
         return f'<a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.address)}</a>'
 
     def wait(self) -> None:
-        """Block until the server stops; an interrupt from the keyboard passes through."""
+        """Block until the server stops or the user interrupts the program."""
         while self._thread.is_alive():
             self._thread.join(1.0)
 

@@ -164,7 +164,7 @@ def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
 
 
 def _alone(y: Array) -> list[int]:
-    """Indices of isolated points: without a neighbour, no line is drawn, so that they need a mark to be visible."""
+    """Indices of points without a neighbour on either side: no line joins them, so they need a mark to be visible."""
     seen = np.concatenate([[False], np.isfinite(y), [False]])
     return [int(i) for i in np.flatnonzero(seen[1:-1] & ~seen[:-2] & ~seen[2:])]
 

@@ -118,7 +118,7 @@ def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]
 
 
 def _noise(plan: Plan) -> str:
-    """Labels of the mechanisms' further assumptions, such as the kind of noise, in parentheses; empty without any."""
+    """Text in parentheses that names further assumptions of mechanisms, such as the kind of noise; may be empty."""
     kinds = sorted({label for item in plan.rounds for label in item.mechanism.premises})
     return f" ({', '.join(kinds)})" if kinds else ""
 

@@ -51,7 +51,7 @@ def _decided_by(found: Audit) -> str:
 
 
 def noise_said(noise: UnrejectedNoise) -> str:
-    """Return one line with the largest noise that the attacker's guesses do not reject, and the next, which they do.
+    """Return one line: the largest noise that the attacker's guesses do not reject, and a noise that they reject.
 
     >>> noise_said(UnrejectedNoise("noise-multiplier", 1.25, 1.251))
     'noise-multiplier up to 1.25 is not rejected; 1.251 is'

@@ -103,7 +103,7 @@ def _grant_line(state: State, name: str) -> tuple[str, str]:
 
 
 def price_answer(budget: Budget, price: Price) -> Answer:
-    """Return the text about the price of a release: its amount, whether it fits, and how many times."""
+    """Return the text about the price of a release: its amount, and whether and how often it fits."""
     beyond = _beyond(budget, price)
     cost = "more than the whole budget" if beyond else amount_said(budget, dearest(price))
     lines = []
@@ -143,7 +143,10 @@ def receipt_answer(state: State, receipt: Receipt) -> Answer:
 
 
 def verification_answer(found: Verification, receipts: int) -> Answer:
-    """Return the text about the verification of a ledger, in which ``receipts`` receipts were compared."""
+    """Return the text about the verification of a ledger.
+
+    ``receipts`` is the number of receipts that were compared with the ledger.
+    """
     headline = (
         f"{found.entries} entries agree with the log, the prices and the stored state"
         if found.sound
@@ -176,9 +179,10 @@ def guarantee_said(standing: Standing) -> str:
 
 
 def unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return a line with the condition on releases if the ledger protects another unit than a record, and else nothing.
+    """Return a line with a condition on the noise if the ledger protects another unit than a record; else nothing.
 
-    Prices are computed for a change of one record. A ledger does not see the data, so it cannot check the noise itself.
+    Prices are computed for one record, so the noise must be relative to everything that one unit contributes. A ledger
+    does not see the data and cannot check this.
     """
     unit = one_line(begun["unit"])
     if unit == "record":
@@ -194,7 +198,7 @@ def dearest(price: Price) -> Whole:
 def amount_said(budget: Budget, units: Whole) -> str:
     """Return the text of an amount in the filter's currency, rounded up, and of its delta if the filter has one.
 
-    The amount is given in the whole units in which a ledger counts.
+    ``units`` is the amount in the whole units in which a ledger counts.
     """
     amounts, limit = budget.amounts(units), budget.made
     said = f"{limit.currency} {_up(limit.spent_of(amounts))}"

@@ -100,7 +100,7 @@ TARGETS = (
 def calibration_asked(
     _: Plan, say: Callable[[str], None], /, parameter: Any, target: Any, tolerance: Any, gap: Any, plan: Any
 ) -> Found:
-    """Answer ``hockeystick calibrate``; ``plan`` is a table of keys, in which ``parameter`` is to be found."""
+    """Answer ``hockeystick calibrate``: find ``parameter`` for ``plan``, which is a plan as a table of keys."""
     if not isinstance(plan, dict) or not isinstance(target, dict):
         raise InvalidInputError("asked: plan and target must be tables of keys")
     found = calibrate(plan_from_dict(plan), parameter, _target(target), tolerance=tolerance, gap=gap)

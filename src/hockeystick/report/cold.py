@@ -28,7 +28,7 @@ def cold(plan: Plan) -> Plan | None:
 
     Returns:
         The changed plan; ``None`` if no round has noise, or if one noise is the largest allowed and another the
-            smallest.
+        smallest.
     """
     try:
         _, build = of_plan(plan, "noise")

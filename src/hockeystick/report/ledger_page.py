@@ -87,10 +87,10 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
 
 
 def _advantage(made: PrivacyFilter, epsilon: float, delta: float) -> float:
-    """Return delta at epsilon 0, the total variation, of all releases that the budget allows together.
+    """Return delta at epsilon 0, rounded up, for all releases that the budget allows together.
 
-    It follows from mu if the budget is a mu. Otherwise it is that of the worst mechanism with the guarantee of
-    ``epsilon`` and ``delta``.
+    If the budget is a mu, delta follows from mu. Otherwise it is the largest delta at epsilon 0 of any mechanism with
+    the guarantee ``epsilon`` at ``delta``.
     """
     if isinstance(made, GdpFilter):
         found = math.erf(made.mu / math.sqrt(8.0))  # 2 Phi(mu / 2) - 1

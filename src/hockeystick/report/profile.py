@@ -37,7 +37,7 @@ def profile_json(
         plan: the plan.
         deltas: deltas at which epsilon is stated, for one record and for groups.
         epsilons: epsilons at which delta is stated.
-        rates: false-positive rates of membership attacks; also success rates of reconstruction by chance.
+        rates: false-positive rates of membership attacks; also baselines of reconstruction (success rates by chance).
         groups: group sizes in records.
 
     Raises:

@@ -29,7 +29,11 @@ def samplings_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, epsil
 
 
 def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> None:
-    """Print the table; below it, the requirement and loaders of each scheme with an epsilon, reasons, and warnings."""
+    """Print the table, and below it remarks on the schemes.
+
+    For each scheme with an epsilon, these are its assumption and loaders that satisfy it. Then come reasons for missing
+    numbers, and warnings.
+    """
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
     headline = f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}"
     table, loaders, warnings = [("sampling", "lower", "upper", "noise needed")], [], []

@@ -1,8 +1,8 @@
 """The meaning of an epsilon in plain words: the guesses of an attacker, and published epsilons.
 
 Let an output be drawn from P or from Q, each with probability one half. A guess which of them was used is right with
-probability at most ``(1 + TV) / 2``. Here ``TV = sup_A P(A) - Q(A)`` is the total variation, which is delta at epsilon
-0.
+probability at most ``(1 + TV) / 2``. Here ``TV = sup_A P(A) - Q(A)`` is the total variation. It equals delta at
+epsilon 0.
 """
 
 from __future__ import annotations

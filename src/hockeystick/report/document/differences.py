@@ -41,7 +41,7 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
     Args:
         stated: answer as JSON values.
         again: the same answer, recomputed.
-        where: path of keys to both values, for the lines.
+        where: path of keys to both values, with which each line begins.
         older: True if another version of the library stated the answer. Its intervals may be wider or narrower, so a
             stated interval need only overlap the recomputed one: its upper end must be at least the recomputed lower
             end, and its lower end at most the recomputed upper end.
@@ -137,7 +137,10 @@ def _line(text: str) -> str:
 
 
 def _from(line: str | None, alike: int) -> str:
-    """Quotation of a line, with its first difference from another line, which follows ``alike`` equal characters."""
+    """Excerpt of a line around its first difference from another line; ``nothing`` for a missing line.
+
+    ``alike`` is the number of equal characters before the difference.
+    """
     if line is None:
         return "nothing"
     start = alike - LENGTH // 3 if alike > LENGTH // 3 and len(line) > LENGTH else 0

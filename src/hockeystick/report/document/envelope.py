@@ -1,8 +1,8 @@
 """The envelope of an answer in JSON: the keys for its question, plan, version, format and checksum.
 
 Anyone who holds the file can recompute the answer from it (``verify.py``). The checksum is not a signature: whoever
-edits a number can also update the checksum. It detects damaged files. It also detects edits of the last digits of a
-number, which recomputation on another machine cannot confirm.
+edits a number can also update the checksum. It detects damaged files, and edits
+of digits so small that recomputation on another machine cannot detect them.
 """
 
 from __future__ import annotations

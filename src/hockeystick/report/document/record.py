@@ -1,4 +1,4 @@
-"""The record: all numbers of a report, computed once, as one JSON object that page, Markdown and verification share.
+"""The record: all numbers of a report in one JSON object, from which HTML, Markdown and verification take them.
 
 Every number comes with its certified bounds. If something cannot be computed, the record holds the reason. Error rates
 of attacks, for example, need guarantees in both directions of adjacency, and Renyi divergences do not determine them.
@@ -47,7 +47,7 @@ def report_record(
         delta: delta of the headline; the plan's own by default.
         title: title chosen by the author of the report.
         made: provenance, see :func:`hockeystick.report.document.made.made`.
-        stated: stored report that is verified; the new curve uses the same places, and mu is computed if it has one.
+        stated: stored report to be verified: its curve is computed at the same places, and mu if the report has it.
         say: function that receives the name of each part before it is computed.
 
     Raises:

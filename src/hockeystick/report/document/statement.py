@@ -1,7 +1,7 @@
 """Privacy statements for a paper or a model card.
 
-A statement has a sentence about the guarantee for single records. Others, where they apply, are about the same training
-without amplification by sampling, and about people with several records.
+A statement has a sentence about the guarantee for single records. Further sentences, where they apply, are about the
+same training without amplification by sampling, and about people with several records.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
 
 
 def _selected(selection: Mapping[str, Any]) -> str:
-    """Clause that states how many runs are made on average, the best of which is released."""
+    """Clause that states how many runs are made on average, and that the best one is released."""
     shape = f", shape {exact(selection['shape'])}" if selection.get("shape") is not None else ""
     return f"The best of {exact(selection['mean'])} runs on average ({selection['runs']}{shape}) is released"
 

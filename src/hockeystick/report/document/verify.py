@@ -105,7 +105,7 @@ def _listed(texts: Mapping[str, Any]) -> str:
 
 
 def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts in a plan that no number confirms: names, dates and notes of rounds, and all about its source."""
+    """Texts in a plan that cannot be verified: names, dates and notes of rounds, and the entries about its source."""
     named = {
         f"{key} of round {number}": item[key]
         for number, item in enumerate(plan.get("round", ()), start=1)
