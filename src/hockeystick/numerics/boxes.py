@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import SPARE
+from hockeystick.numerics.rounding import SMALLEST_NORMAL, SPARE
 
 Array = npt.NDArray[np.float64]
 
@@ -56,6 +56,7 @@ class Boxes:
         left = np.where(place <= centre, height, np.inf)[..., ::-1]
         right = np.where(place >= centre, height, np.inf)
         height = np.minimum(np.minimum.accumulate(left, axis=-1)[..., ::-1], np.minimum.accumulate(right, axis=-1))
+        height = np.where(height < SMALLEST_NORMAL, 0.0, height)  # roundings of smaller ones exceed them
         order = np.argsort(-height, axis=-1, kind="stable")
         height = np.take_along_axis(height, order, axis=-1)
         length = np.take_along_axis(length, order, axis=-1).cumsum(axis=-1)

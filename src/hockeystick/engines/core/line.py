@@ -69,7 +69,7 @@ BLOCK = 32  # terms summed in one block
 FACTOR = 4.0 * ULPS + 8.0  # error of ``e^(i ds L) - 1`` in units: expm1, sin and cos, and their products
 LEAP = 5.0  # rounding of a leap in units, more than ``sqrt(8) + 2``
 PARTS = 2  # into which boxes divide the distance between nodes
-PAID = 1 + 1e-9  # slack for the roundings of the remainders themselves
+PAID = 1e-9  # slack for the roundings of the remainders themselves
 SMALLER = 1 - 1e-6  # factor by which boxes are smaller than the density, for their roundings
 
 
@@ -181,7 +181,7 @@ class Line(Columns):
         constant = 16 * (np.abs(top) + np.log(total)) + (nodes + 96)
         rounding = UNIT_ROUNDOFF * ((weight * units).sum(axis=2) / total + constant)
         off = charged("range", outside) + charged("step on the axis", step) + charged("rounding of m(t)", rounding)
-        off = off * PAID
+        off = off * (1 + PAID)
         doubt = UNIT_ROUNDOFF * units[:, 0].max(axis=1, keepdims=True)
         weight = weight[:, 0] / total[:, :1]
         mean = (weight * loss).sum(axis=1, keepdims=True)
@@ -224,7 +224,9 @@ class Line(Columns):
         s = step * np.arange(outer * inner, dtype=np.float64)
         error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # errors of m(t+is), and of m(t)
         error += charged("rounding of the ratios", UNIT_ROUNDOFF * moving) * s
-        error *= PAID / (1 - np.minimum(self.common, 1.0))  # some are relative to m(t), itself known up to ``common``
+        error *= (1 + PAID) / (
+            1 - np.minimum(self.common, 1.0)
+        )  # some are relative to m(t), itself known up to ``common``
         error[:, 0] = 0.0
         return ratio, error
 

@@ -15,7 +15,7 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.interval import Interval
 
-MOST_KINDS = 30_000  # kinds of sampled rounds, which take three seconds and a gigabyte
+MOST_KINDS = 30_000  # kinds of sampled rounds, which take 3 to 10 s and up to a gigabyte
 DISTANCES = (1e-3, 20.0)  # mu, one over the noise multiplier: within this range few nodes are needed
 LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
 MOST_ROUNDS = 10**8  # of one kind: beyond, rounding is charged more exactly by a contour

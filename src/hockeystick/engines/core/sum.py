@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.core.aim import Aim
-from hockeystick.engines.core.line import PARTS, Line, cells
+from hockeystick.engines.core.line import PAID, PARTS, Line, cells
 from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together
 from hockeystick.numerics.boxes import Boxes
 from hockeystick.numerics.charged import charged
@@ -36,7 +36,6 @@ from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 
 LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first edge, relative to a normal law's; largest leap
 FINE, FEW = 8, 100  # boxes divide the distance between nodes by this if rounds are fewer than FEW
-PAID = 1e-9  # slack for the roundings of the remainders themselves
 TINY = 2.0**-56  # smallest modulus of a value; a smaller one is replaced by it
 STEPS, CLOSE = 14, 1e-5  # steps of Newton's method; tolerance in log delta: the next step errs by its square
 WIDENINGS = 6  # of an end that is not certified yet

@@ -124,7 +124,7 @@ class LaplaceLaw:
         slope, slip = mixed_slope(edges, u, self.rate), self.slip(edges, u)
         log_slope = np.log(np.maximum(slope, SMALLEST_NORMAL))
         log_density = self.log_top - math.log(2) - 0.5 * (edges + self.theta) + power * u - log_slope - log_m
-        log_density -= abs(power) * slip + SPARE * (1 + abs(self.log_top) + np.abs(power * u))
+        log_density -= (abs(power) + 1) * slip + SPARE * (1 + abs(self.log_top) + np.abs(power * u))
         bend = max(power + 1, 0.0) * np.minimum(slope[1:], 0.25)
         height = np.exp(np.minimum(log_density[1:], log_density[:-1]) - bend * np.square(np.diff(edges)) / 8)
         return height, np.maximum(np.diff(u) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
