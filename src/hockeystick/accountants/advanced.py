@@ -1,26 +1,28 @@
 """``advanced``: advanced composition. An upper bound: epsilon grows with the square root of the number of rounds.
 
-For rounds that are (epsilon_i, delta_i) in both directions, and any slack delta' > 0, with ``V = sum epsilon_i^2``:
+Let round i be (epsilon_i, delta_i)-differentially private in both directions (P against Q, and Q against P), let
+``V = sum epsilon_i^2``, and let delta' > 0 be any number, the slack.
 
 Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.5: at delta ``1 - (1 - delta') prod (1 - delta_i)``, epsilon is the
 smaller of ``sum epsilon_i`` and ``m + sqrt(2 V s)``, with ``m = sum epsilon_i tanh(epsilon_i / 2)`` and ``s`` the
-smaller of ``log(1/delta')`` and ``log(e + sqrt(V)/delta')``. It is never above the theorem of Dwork, Rothblum, Vadhan
-2010 [DRV10], ``sum
-epsilon_i (e^epsilon_i - 1) + sqrt(2 V log(1/delta'))`` at ``delta' + sum delta_i``, nor above zCDP's ``V/2 + sqrt(2 V
-log(1/delta'))``, as ``tanh(x/2) <= x/2``.
+smaller of ``log(1/delta')`` and ``log(e + sqrt(V)/delta')``. This epsilon is never above that of Dwork, Rothblum,
+Vadhan 2010 [DRV10], ``sum epsilon_i (e^epsilon_i - 1) + sqrt(2 V log(1/delta'))`` at delta ``delta' + sum delta_i``,
+nor above zCDP's ``V/2 + sqrt(2 V log(1/delta'))``, as ``tanh(x/2) <= x/2``.
 
-Proof: the worst loss is epsilon_i or -epsilon_i, with mean ``epsilon_i tanh(epsilon_i/2)``. By Hoeffding's inequality
-``P(L > m + x) <= e^(-x^2/2V)``, which is at least delta(m + x). Moreover ``delta(m + x) = int_0^inf e^-u P(L > m + x +
-u) du <= e^(-x^2/2V) / (1 + x/V)``, at most ``sqrt(V) e^(-x^2/2V)`` for ``x >= sqrt(V)``: hence the second s.
+Proof: in the worst case the loss of round i takes the values epsilon_i and -epsilon_i only, with mean
+``epsilon_i tanh(epsilon_i/2)``. For their sum L, Hoeffding's inequality gives ``P(L > m + x) <= e^(-x^2/2V)``, and
+``delta(m + x) <= P(L > m + x)``: this is the first value of s. Moreover ``delta(m + x) = int_0^inf e^-u P(L > m + x +
+u) du <= e^(-x^2/2V) / (1 + x/V)``, at most ``sqrt(V) e^(-x^2/2V)`` for ``x >= sqrt(V)``: this is the second value of s.
 
-A search in one variable splits delta between slack and rounds; a common price of delta splits it between kinds of
-rounds. Each round's epsilon comes from its own privacy curve, in both directions, with the rounding charged. Simple
-composition is used where its epsilon is smaller. Delta at a given epsilon is the smallest delta at which the bound on
-epsilon does not exceed it.
+A search in one variable chooses the part of delta that is slack. The rest is divided among the kinds of rounds, all at
+the same price per unit of delta (a Lagrange multiplier). Each round's epsilon is read from its own privacy curve, in
+both directions, and rounded up. Simple composition is used where its epsilon is smaller. For a given epsilon, the
+answer is the smallest delta at which the bound on epsilon is at most the given one.
 
 Cost: some twenty inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure:
 per-round guarantees ignore that a sampled round rarely has a large loss; for DP-SGD epsilon is tens to hundreds of
-times too large. Even under ``add`` or ``remove`` alone, the opposite direction counts too.
+times too large. Even if the plan has only the direction ``add`` or ``remove``, the bound also depends on the opposite
+one.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class AdvancedAccountant(SplitAccountant):
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
         """Return epsilon of the composition from the epsilons of the rounds, at ``delta' = 1 - e^-slack``.
 
-        All terms are positive, so that a relative slack covers the rounding of each sum; LOST covers underflow.
+        The sums are raised by a relative margin that covers their rounding, since all terms are positive. ``LOST`` is
+        added to V in case its terms underflow.
         """
         if any(math.isinf(epsilon) for epsilon in each):
             return math.inf

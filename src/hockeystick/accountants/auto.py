@@ -2,8 +2,8 @@
 
 Certified on both sides; each direction is computed separately, and the maximum is taken last.
 
-Cost: that of the engine used, some milliseconds for most plans. Known failure: none is silent; if the interval is wider
-than requested, or has no finite end, the result gives the reason.
+Cost: that of the engine used, some milliseconds for most plans. Known failure: if the interval is wider than requested,
+or has no finite upper end, the result gives the reason; no failure is silent.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class CertifiedAccountant(Accountant):
     least_delta = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
-        """Return epsilon, with a relative width of at most ``gap`` unless the result has a reason."""
+        """Return an interval for epsilon, of relative width ``gap`` or less; a wider one comes with a reason."""
         self.check(directions, delta)
         return certified_epsilon(directions, delta, gap, self.engine)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """Return delta, with a relative width of at most ``gap`` unless the result has a reason."""
+        """Return an interval for delta, of relative width ``gap`` or less; a wider one comes with a reason."""
         self.check(directions)
         return certified_delta(directions, epsilon, gap, self.engine)
 

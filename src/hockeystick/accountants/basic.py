@@ -1,10 +1,11 @@
 """``basic``: simple composition. An upper bound: epsilons add up, and so do deltas.
 
-Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 [DKM+06], Theorem 1; Dwork, Roth 2014 [DR14], Theorem 3.16: rounds that
-are (epsilon_i, delta_i) are together ``(sum epsilon_i, sum delta_i)``. Every split of delta between the rounds gives a
-bound. Equal rounds get equal shares; the shares of different kinds of rounds are chosen so that the sum of epsilons is
-small (all curves at the same price of delta). Each round's epsilon comes from its own privacy curve, whose rounding is
-charged. At delta 0 the largest losses add up.
+Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 [DKM+06], Theorem 1; Dwork, Roth 2014 [DR14], Theorem 3.16: if round i
+is (epsilon_i, delta_i)-differentially private, all rounds together are ``(sum epsilon_i, sum delta_i)``-differentially
+private. Every split of delta between the rounds gives a bound. Equal rounds get equal parts of delta; different kinds
+of rounds get parts that make the sum of epsilons small, all at the same price per unit of delta (a Lagrange
+multiplier). Each round's epsilon is read from its own privacy curve, and rounded up. At delta 0, epsilon is the sum of
+the rounds' largest losses.
 
 Cost: one inversion of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
 grows in proportion to the number of rounds, while the truth grows as its square root; for DP-SGD epsilon is hundreds of
@@ -24,20 +25,29 @@ from hockeystick.values.adjacency import Direction
 
 
 class BasicAccountant(UpperBoundAccountant[tuple[Kinds, Composition]]):
-    """Sums of per-round epsilons and deltas; rounds are their guarantees with counts, and their composition."""
+    """Accountant that adds up per-round epsilons and deltas.
+
+    Its methods take the rounds of one direction as a tuple: their guarantees with counts, and their composition.
+    """
 
     name = "basic"
     summary = "upper bound: the sums of the rounds' epsilons and deltas (basic composition)"
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, tuple[Kinds, Composition]]]:
-        """Return the rounds of each direction. Gaussians are not folded into one: that would use another theorem."""
+        """Return the rounds of each direction.
+
+        Gaussian rounds stay separate, since merging them would use another theorem.
+        """
         return [
             (direction, (guarantees(directions.pairs(direction), mutual=False), composition))
             for direction, composition in compositions(directions)
         ]
 
     def epsilon_above(self, rounds: tuple[Kinds, Composition], delta: float) -> float:
-        """Return the sum of per-round epsilons at a split of delta, or the sum of the largest losses."""
+        """Return the sum of per-round epsilons at a good split of delta, or the sum of the largest losses.
+
+        The smaller of the two sums is returned, where both are valid.
+        """
         kinds, composition = rounds
         if not kinds:
             return 0.0

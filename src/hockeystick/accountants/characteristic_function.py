@@ -1,19 +1,20 @@
 """``characteristic-function``: the analytical Fourier accountant. An estimate.
 
-Zhu, Dong, Wang 2022 [ZDW22], Algorithm 1 and Section 5: the characteristic functions of the loss under P and
-under Q multiply under composition, and give the distribution functions by Levy's formula, in Gil-Pelaez's form
+Zhu, Dong, Wang 2022 [ZDW22], Algorithm 1 and Section 5: the characteristic functions of the rounds' losses under P are
+multiplied, and likewise under Q. Each product phi gives a distribution function by Levy's formula, in Gil-Pelaez's form
 
     P(L > eps) = phi(0)/2 + (1/pi) int_0^inf Im(e^(-is eps) phi(s)) / s ds,
 
-so ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``. "Double quadrature": phi of one round by Gauss-Legendre nodes over
-its densities; the outer integral by Gauss-Legendre panels of about half a turn of the integrand, up to where ``|phi|``
-is negligible. Losses that lie on a lattice (randomised response) have a periodic phi: the inversion is then a finite
-sum over one period, exact up to rounding.
+and ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``. The paper calls this "double quadrature". The phi of one round is an
+integral over its densities, by Gauss-Legendre nodes. The integral over s, called the outer integral, is divided into
+Gauss-Legendre panels of about half a turn of the integrand, and ends where ``|phi|`` is negligible. If losses lie on a
+lattice (randomised response), phi is periodic: the outer integral is then a finite sum over one period, exact up to
+rounding.
 
-Cost: nodes of the densities times points of the outer integral, whatever the number of rounds. Known failure: two
-distribution functions, each accurate to about 1e-15 (times the number of rounds, on a lattice) and one of them times
-e^eps, are subtracted: a small delta drowns in the rounding noise, and is refused. The phi of laws with atoms off a
-lattice (Laplace noise), and of few rounds, decays too slowly, or not at all: these are refused too.
+Cost: nodes of the densities times points of the outer integral, whatever the number of rounds. Known failure: delta is
+the difference of one distribution function and e^eps times another, each accurate to about 1e-15 (on a lattice, to that
+times the number of rounds). A small delta is lost in this rounding noise, and is refused. Also refused are losses whose
+phi decays too slowly or not at all: those with atoms off a lattice (Laplace noise), and those of few rounds.
 """
 
 from __future__ import annotations
@@ -59,27 +60,27 @@ SAME = 1e-12  # relative difference within which distances on a lattice are equa
 
 
 class CharacteristicFunctionAccountant(PublishedAccountant):
-    """Delta as the difference of two distribution functions in each direction; the maximum is taken last."""
+    """Accountant that computes delta from the distribution functions of the loss under P and under Q."""
 
     name = "characteristic-function"
     summary = "estimate: distribution functions by quadrature of characteristic functions"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Estimate:
-        """Return the epsilon at which the difference of the distribution functions is delta."""
+        """Return the epsilon at which ``P(L > epsilon) - e^epsilon Q(L > epsilon)`` is delta."""
         return estimated_epsilon(directions, delta, self.name, _epsilon)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaEstimate:
-        """Return the difference of the distribution functions."""
+        """Return ``P(L > epsilon) - e^epsilon Q(L > epsilon)``."""
         return estimated_delta(directions, epsilon, self.name, _log_delta)
 
 
 class Tails(NamedTuple):
-    """Distribution functions of the finite losses under both laws.
+    """Probabilities that the composed loss is finite and above a threshold, under P and under Q.
 
     Attributes:
-        at: function of eps that returns ``P(L > eps)`` and ``Q(L > eps)``.
-        reach: epsilon beyond which both are negligible.
-        noise: approximate rounding error of each.
+        at: function of eps that returns ``P(eps < L < inf)`` and ``Q(eps < L < inf)``.
+        reach: epsilon beyond which both probabilities are negligible.
+        noise: approximate rounding error of each probability.
     """
 
     at: Callable[[float], tuple[float, float]]
@@ -87,18 +88,18 @@ class Tails(NamedTuple):
     noise: float
 
     def noise_of_delta(self, epsilon: float) -> float:
-        """Return the approximate rounding error of delta, the difference of the distribution functions."""
+        """Return the approximate rounding error of ``P(L > epsilon) - e^epsilon Q(L > epsilon)``."""
         return self.noise * (1 + math.exp(min(epsilon, LARGEST)))
 
 
 class Laws(NamedTuple):
-    """Loss of one kind of round.
+    """Finite losses of one kind of round, at the nodes of a quadrature, with their weights under P and under Q.
 
     Attributes:
-        losses: losses, shape (n,).
+        losses: losses at the nodes, shape (n,).
         weights: weights of the losses under P and under Q, each of shape (n,).
-        totals: masses of P and of Q at finite losses.
-        times: count of the rounds.
+        totals: probabilities under P and under Q that the loss is finite.
+        times: number of rounds of this kind.
     """
 
     losses: Array
@@ -108,7 +109,11 @@ class Laws(NamedTuple):
 
 
 def _log_delta(composition: Composition, epsilon: float) -> float:
-    """Return log delta, if delta exceeds the noise of the two distribution functions."""
+    """Return log delta of the finite losses.
+
+    Raises:
+        NotApplicableError: delta is not well above its rounding error.
+    """
     tails = tails_of(composition)
     delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
     if delta * TOLERATED <= tails.noise_of_delta(epsilon):
@@ -141,7 +146,7 @@ def _noisy(tails: Tails, delta: float, epsilon: float) -> str:
 
 
 def tails_of(composition: Composition) -> Tails:
-    """Return the distribution functions of the composed loss under P and Q.
+    """Return the tail probabilities of the composed loss under P and under Q, as functions of epsilon.
 
     Raises:
         NotApplicableError: the characteristic function decays too slowly, or not at all.
@@ -161,7 +166,7 @@ def _laws(pair: DominatingPair, count: int) -> Laws:
 
 
 def _reach(composition: Composition) -> float:
-    """Half-width outside which the sum has negligible mass.
+    """Number r such that the sum of losses has negligible probability outside [-r, r].
 
     Raises:
         NotApplicableError: the loss has atoms that lie on no lattice.
@@ -179,7 +184,7 @@ def _reach(composition: Composition) -> float:
 
 
 def _inverted(rounds: list[Laws], reach: float) -> Tails:
-    """Both distribution functions by Gil-Pelaez's formula."""
+    """Tail probabilities under P and under Q, by Gil-Pelaez's formula."""
     s, weight, phi = _values(rounds, 3.0 / reach)  # a panel is about half a turn of e^(is (L - eps))
     totals = [math.prod(law.totals[side] ** law.times for law in rounds) for side in (0, 1)]
 
@@ -193,9 +198,13 @@ def _inverted(rounds: list[Laws], reach: float) -> Tails:
 
 
 def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArray]:
-    """Points s, weights of the rule over s, and both characteristic functions there, until they are negligible.
+    """Nodes s, weights divided by s, and the characteristic functions under P and Q at the nodes.
 
-    The width is that of a panel; the characteristic functions have the shape (2, n).
+    The shapes are (n,), (n,) and (2, n). The nodes are those of Gauss-Legendre panels of a given width; panels are
+    added until both functions are negligible.
+
+    Raises:
+        NotApplicableError: the characteristic functions decay too slowly.
     """
     unit, rule_weight = rule(NODES)
     nodes = sum(len(law.losses) for law in rounds)
@@ -222,7 +231,11 @@ def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArra
 
 
 def _log_phi(rounds: list[Laws], s: Array) -> ComplexArray:
-    """``sum k log phi`` under P and Q; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
+    """Logarithm of the composition's characteristic functions at each s, shape (2, n): under P, and under Q.
+
+    The difference ``phi - phi(0) = sum w (e^(isL) - 1)`` is computed in place of phi, which keeps the digits of a phi
+    near phi(0).
+    """
     out = np.zeros((2, len(s)), dtype=np.complex128)
     for law in rounds:
         half = 0.5 * np.multiply.outer(s, law.losses)
@@ -238,7 +251,14 @@ def _log_phi(rounds: list[Laws], s: Array) -> ComplexArray:
 
 
 def _on_lattice(rounds: list[Laws]) -> Tails:
-    """Inversion over one period: ``P(S = base + j d) = (1/N) sum_m e^(-2 pi i jm/N) prod phi_i(2 pi m/(N d))^k_i``."""
+    """Tail probabilities of losses on the lattice ``base + j d``, from the masses of their sum S at its N points.
+
+    The masses are ``P(S = base + j d) = (1/N) sum_m e^(-2 pi i jm/N) prod phi_i(2 pi m/(N d))^k_i``, and likewise under
+    Q.
+
+    Raises:
+        NotApplicableError: the losses lie on no lattice, or it has too many points.
+    """
     gaps = [float(gap) for law in rounds for gap in np.diff(np.sort(law.losses)) if gap > 0]
     step = min(gaps, default=1.0)
     with np.errstate(over="ignore"):

@@ -1,14 +1,15 @@
 """``connect-the-dots``: the privacy curve of one round, discretised above and below, composed by FFT. Two-sided.
 
-Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i,
-delta(eps_i))`` the curve is replaced by its chords. They are the curve of the tightest law with losses at the eps_i
-that dominates the round. The curve of the optimistic law is the convex hull of a polygon of tangents taken in the
-middle of the cells (``accountants/shared/dots.py``, with proofs). Both laws are composed as they are, since domination
-is preserved under composition.
+Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i, delta(eps_i))``
+the curve is replaced by its chords. The chords are the privacy curve of a law with losses at the eps_i. It dominates
+the round, and of all such laws it is the tightest. The law for the lower end is dominated by the round. Its privacy
+curve is the lower convex hull of a polygon below tangents of the round's curve, one in the middle of each cell between
+two eps_i (``accountants/shared/dots.py``, with proofs). Composition preserves domination, so the upper and the lower
+law are each composed without further error terms.
 
 With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses, and the tangents reduce it by
-``k h^2 / 12``, so that epsilon is bracketed to about ``k h^2 (1 + t) / 8`` at the saddle point t; the estimate lies a
-third of the way from the lower to the upper end.
+``k h^2 / 12``. The interval for epsilon is therefore about ``k h^2 (1 + t) / 8`` wide, t the saddle point. The estimate
+lies a third of the way from the lower to the upper end.
 
 Cost: ``n log n`` for n lattice points; n is the range of the sum of all rounds divided by the gap, about ``sqrt(k) /
 h``.
@@ -54,12 +55,12 @@ REMEDY = "leave out the option interval or make it {factor:.0f} times as wide"
 
 @dataclass(frozen=True)
 class ConnectTheDotsAccountant(BracketAccountant):
-    """Connect-the-dots: chords of the privacy curve above, tangents below.
+    """Connect-the-dots: chords of the privacy curve for the upper end, tangents for the lower end.
 
     Args:
         interval: gap of the lattice of losses. The default is 1e-3; it is narrower if a relative width of 1e-3 of
-            epsilon requires that, and wider if the lattice would have more than a million points. With atoms the gap
-            may be slightly smaller, so that they lie on the lattice.
+            epsilon requires that, and wider if the lattice would have more than a million points. If the loss has
+            atoms, the gap may be slightly smaller, so that the atoms lie on the lattice.
     """
 
     interval: Annotated[float | None, domains.POSITIVE.of("step of the lattice of losses")] = None
@@ -69,7 +70,10 @@ class ConnectTheDotsAccountant(BracketAccountant):
     lean = 1 / 3
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return epsilons at which the lower law's delta exceeds the target, and the upper law's delta does not."""
+        """Return a lower end, at which the lower law's delta exceeds the target, and an upper end, by the upper law.
+
+        At the upper end, the delta of the upper law is at most the target.
+        """
         log_delta = math.log(delta)
         guess = guessed_epsilon(composition, log_delta)
         total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)
@@ -79,7 +83,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         return Ends(low, high, LEFT_OUT if math.isinf(high) else reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log delta of the sums of the lower and of the upper laws."""
+        """Return log delta of the composed lower laws, and of the composed upper laws."""
         guess = guessed_log_delta(composition, epsilon)
         target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
         total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, Side.ABOVE)
@@ -104,7 +108,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         return commensurable_gap(pairs, gap)
 
     def _sums(self, composition: Composition, above: lattice.Laws, log_delta: float, tilt: float) -> lattice.Enclosed:
-        """The compositions of the upper and lower laws; the gap may be widened unless the caller gave it."""
+        """The composed upper and lower laws; the gap of the lattice may be widened unless the caller gave it."""
         window = lattice.window_of(above, tilt)
         gap = above[0][0].gap
         factor = math.ceil((window.high - window.low) / gap / FEW_POINTS)
@@ -118,7 +122,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
 
 
 def _unseen(composition: Composition, log_delta: float) -> bool:
-    """True if some round has losses without tangents."""
+    """True if some round has losses so large that their Q-masses underflow and the lower law has no tangents there."""
     floor = _floor(composition, log_delta)
     return any(loss_range(pair, floor)[1] > UNSEEN for pair, _ in composition.rounds if pair.smooth is not None)
 

@@ -1,6 +1,7 @@
 """``contour``: this library's trapezoid rule on the saddle-point contour.
 
-Certified on both sides, for Gaussian rounds and many Laplace rounds, sampled or not, and black boxes among them.
+Certified on both sides, for compositions of Gaussian rounds or of many Laplace rounds, sampled or not; some of the
+rounds may be black boxes.
 
 Cost: some hundred evaluations of the characteristic function of each distinct round, whatever the number of rounds.
 Known failure: compositions whose contour sum would be too long are refused, such as few Gaussian rounds at a tiny
@@ -14,7 +15,7 @@ from hockeystick.engines.contour.engine import ContourEngine
 
 
 class ContourAccountant(CertifiedAccountant):
-    """Trapezoid rule on the saddle-point contour, with all remainders bounded."""
+    """Accountant by the trapezoid rule on the saddle-point contour, with a bound on every remainder."""
 
     name = "contour"
     summary = "certified: saddle-point contour with bounded remainders; the cost does not grow with the rounds"

@@ -4,21 +4,21 @@ Wang, Gao, Zhang, Shen, Su 2022 [WGZ+22], the approximate Edgeworth accountant:
 
     delta(epsilon) = P(L > epsilon) - e^epsilon Q(L > epsilon)
 
-where each tail of the summed loss, under P and under Q, comes from its Edgeworth expansion. With the sum's mean,
-standard deviation and standardised cumulants ``l_j`` under the law, ``z = (epsilon - mean)/deviation``, and Hermite
-polynomials ``He_j``,
+where L is the sum of the losses, and each of the two tail probabilities is replaced by its Edgeworth expansion. Let
+``l_j`` be the standardised cumulants of the sum under P, ``z = (epsilon - mean)/deviation`` with its mean and standard
+deviation under P, and ``He_j`` the Hermite polynomials. Then (and likewise under Q)
 
     P(L > epsilon) = Phi(-z) + phi(z) (l_3 He_2/6 + l_4 He_3/24 + l_3^2 He_5/72)
 
-(Hall 1992 [Hal92], Section 2.3). Cumulants of one round are computed by quadrature; they add up, also for unequal
-rounds. Epsilon is the smallest one at which the estimate falls to delta. The failure probability of black boxes counts
-in full.
+(Hall 1992 [Hal92], Section 2.3). Cumulants of one round are computed by quadrature; the cumulants of the sum are their
+sums, also for unequal rounds. The answer for a given delta is the smallest epsilon at which the estimate falls to
+delta. The failure probability of black boxes is added to delta in full.
 
-Cost: some moments for each kind of round, whatever their number. Known failure: an estimate only, with no side. The
-corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta. Far in
-the tail the two terms no longer match: the estimate may turn negative, and is then refused, or rise with epsilon, which
-the reason then states. The tails of losses on a lattice (randomised response, black boxes) have jumps; the expansion
-has none.
+Cost: some moments for each kind of round, whatever their number. Known failure: an estimate only, which may be too
+large or too small. The corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not
+shrink with delta. Far in the tail the errors of the two probabilities no longer cancel. The estimate may then be
+negative, and is refused; or it may rise with epsilon, which the reason of the result states. The tails of losses on a
+lattice (randomised response, black boxes) have jumps; the expansion has none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LATTICE = "the losses lie on a lattice and their sum jumps, which the expansion 
 
 
 class EdgeworthAccountant(PublishedAccountant):
-    """The Edgeworth expansion of the summed loss under P and under Q."""
+    """Accountant by the Edgeworth expansion of the summed loss, under P and under Q."""
 
     name = "edgeworth"
     summary = "estimate: the central limit theorem with corrections from cumulants"
@@ -66,7 +66,7 @@ class EdgeworthAccountant(PublishedAccountant):
         return Estimate(value, self.name, direction.value, at.doubt(value))
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaEstimate:
-        """Return the difference of the two tails.
+        """Return ``P(L > epsilon) - e^epsilon Q(L > epsilon)``, with both probabilities by the expansion.
 
         Raises:
             NotApplicableError: the difference is negative, or more than 1.
@@ -90,7 +90,7 @@ class EdgeworthAccountant(PublishedAccountant):
 
 
 class _Sum:
-    """Summed loss of one direction."""
+    """Sum of the losses of all rounds in one direction, with the estimates that its cumulants give."""
 
     def __init__(self, composition: Composition) -> None:
         self._lost = composition.infinite_mass
@@ -104,7 +104,7 @@ class _Sum:
         self._grid = np.linspace(0.0, max(mean, 0.0) + MAX_DEVIATIONS * math.sqrt(max(variance, 0.0)), POINTS)
 
     def _finite(self, epsilon: Array) -> Array:
-        """Estimate of delta, conditional on finite losses; it may be negative."""
+        """Estimate of delta at each epsilon, given that the loss is finite; it may be negative."""
         if self._constant:
             return np.zeros_like(epsilon)
         with np.errstate(over="ignore", divide="ignore"):
@@ -117,7 +117,7 @@ class _Sum:
         return self._lost + (1 - self._lost) * finite
 
     def epsilon(self, delta: float) -> float:
-        """Return the first epsilon at which the estimate is delta."""
+        """Return the smallest epsilon at which the estimate is at most delta; ``inf`` if there is none."""
         if delta < self._lost:
             return math.inf
         target = (delta - self._lost) / (1 - self._lost)
@@ -131,7 +131,7 @@ class _Sum:
         return root(lambda e: float(self._finite(np.array([e]))[0]) - target, low, high, xtol=1e-300, rtol=ROOT_GAP)
 
     def doubt(self, epsilon: float) -> str | None:
-        """Return the known weakness of the estimate near epsilon, if any."""
+        """Return the reason to doubt the estimate at this epsilon; ``None`` if every loss is constant."""
         if math.isinf(epsilon):
             return "the estimate never falls to delta, because infinite losses have a larger probability or delta is 0"
         said = ["an expansion in 1/sqrt(rounds) without an error bound"]
@@ -144,7 +144,7 @@ class _Sum:
 
 
 def cumulants(loss: Array, weight: Array) -> Array:
-    """Return the first four cumulants of a law with weights normalised to 1: of the loss given that it is finite."""
+    """Return the first four cumulants of a law on finitely many losses, its weights normalised to sum to 1."""
     weight = weight / weight.sum()
     mean = float((weight * loss).sum())
     m2, m3, m4 = (float((weight * (loss - mean) ** power).sum()) for power in (2, 3, 4))
@@ -152,7 +152,7 @@ def cumulants(loss: Array, weight: Array) -> Array:
 
 
 def tail(law: Array, x: Array) -> Array:
-    """Return ``P(sum > x)`` by the expansion, from the first four cumulants of the sum.
+    """Return ``P(sum > x)`` by the Edgeworth expansion; ``law`` holds the first four cumulants of the sum.
 
     Raises:
         NotApplicableError: the standardised cumulants are beyond the range of a double.
@@ -174,7 +174,7 @@ def tail(law: Array, x: Array) -> Array:
 
 
 def _standardised(cumulant: float, deviation: float, order: int) -> float:
-    """The cumulant over the deviation to its order, which by itself may overflow."""
+    """The cumulant divided by ``deviation ** order``, without computing that power, which may overflow."""
     for _ in range(order):
         cumulant /= deviation
     return cumulant

@@ -1,25 +1,28 @@
 """``evolving``: small groups of rounds on a fine, narrow lattice, their sums on a coarser, wider one. Two-sided.
 
-Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" [GKKM22]: the
-losses of the rounds, rounded with their means kept (``accountants/shared/rounded.py``), are composed in groups; each
-group's sum is rounded again, to a wider lattice, with its mean kept (TwoStageSelfComposePRV, TwoStageComposePRV). The
-paper also has more stages than these two, which are not implemented.
+Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" [GKKM22]: stage 1 rounds
+the loss of each round to a fine lattice, and keeps its mean (``accountants/shared/rounded.py``). Rounds are then
+composed in groups. Stage 2 rounds the sum of each group to a wider lattice, and again keeps its mean
+(TwoStageSelfComposePRV, TwoStageComposePRV). The paper also has methods of more than two stages, which are not
+implemented.
 
-With N_i roundings at stage i, to gap h_i, of sums that leave their domain with probability p_i, the union bound over
-both stages and Hoeffding's inequality within each give
+Stage i rounds N_i sums to a lattice of gap h_i, and each of these sums lies outside the domain of the lattice with
+probability p_i. Let S be the true and S~ the rounded sum of all losses. Hoeffding's inequality within each stage, and
+the union bound over both, give
 
-    |S - S~| <= sum_i h_i sqrt((N_i / 2) log(2 / eta_i))    but with probability    sum_i (eta_i + N_i p_i),
+    |S - S~| <= sum_i h_i sqrt((N_i / 2) log(2 / eta_i))    except with probability    sum_i (eta_i + N_i p_i),
 
-and epsilon is bracketed as by ``prv``: ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) +
-eps_error``. Here eps_error and a sixth of delta_error are shared equally by both stages; the rest of delta_error is for
-the domains. Mass that wraps around a group's circle is counted twice, since it is missing at one place and added at
-another. The error of
-each group's Fourier transform is added to its masses for the upper end and subtracted from them for the lower end.
+and epsilon is bracketed as by ``prv``: ``eps~(delta + delta_error) - eps_error`` and
+``eps~(delta - delta_error) + eps_error``. Each stage gets half of eps_error, and half of a sixth of delta_error for
+Hoeffding's inequality; the rest of delta_error is for losses outside the domains. The sum of a group is computed on a
+circle. Mass that wraps around the circle is counted twice, since it is missing at one place and added at another. The
+error of each group's Fourier transform is added to its masses for the upper end and subtracted from them for the lower
+end.
 
-Cost: either stage needs about ``k^(1/4)`` points per 1 / eps_error; a group is one power of a Fourier transform,
-whatever its size. Known failure: groups are not tilted, so that the rounding of the
-Fourier transform is relative to 1, and a delta below about 1e-10 is refused; and a single round whose loss may reach as
-far as the whole sum needs a fine lattice as wide as the coarse one.
+Cost: for k rounds, the number of points of either stage is proportional to ``k^(1/4) / eps_error``; a group is one
+power of a Fourier transform, whatever its size. Known failure: groups are composed without exponential tilting, so that
+the rounding error of the Fourier transform is relative to 1, and a delta below about 1e-10 is refused. If the loss of a
+single round may be as large as the whole sum, the fine lattice must be as long as the coarse one.
 """
 
 from __future__ import annotations
@@ -52,14 +55,14 @@ LOST = math.log(16.0)  # log of the ratio of a stage's share of delta_error to t
 
 @dataclass
 class Evolution:
-    """Laws after one stage or both, with their accumulated errors.
+    """Rounded laws after one stage or both, with their accumulated errors.
 
     Attributes:
-        laws: (law, count) of the rounds, or of the sums of groups.
-        sizes: numbers of points of the lattices so far.
-        bias: bound on the distance between the true and the rounded sum that is due to errors of the means.
-        lost: bound on the probability of leaving any domain.
-        error: bound on the mass misplaced by Fourier transforms.
+        laws: pairs (law, count): of the rounds after one stage, of the sums of groups after both.
+        sizes: number of points of each lattice used so far.
+        bias: bound on the part of the error of the rounded sum that comes from means not kept exactly.
+        lost: bound on the probability that some loss or some sum of a group lies outside its domain.
+        error: bound on the mass misplaced by the rounding of Fourier transforms.
     """
 
     laws: list[tuple[Rounded, int]]
@@ -69,19 +72,24 @@ class Evolution:
     error: float = 0.0
 
     def on(self, side: Side) -> Laws:
-        """Return the laws for the upper or the lower end."""
+        """Return the laws with masses rounded up for the upper end, or with masses rounded down for the lower end."""
         return [(law.above if side is Side.ABOVE else law.below, count) for law, count in self.laws]
 
 
 @dataclass(frozen=True)
 class EvolvingAccountant(CouplingAccountant):
-    """Mean-preserving rounding in two stages: single rounds to a fine lattice, sums of groups to a wider one."""
+    """Accountant that rounds the loss of each round to a fine lattice, and the sum of each group to a wider lattice."""
 
     name = "evolving"
     summary = "certified: mean-preserving rounding to two lattices, the second one wider, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the laws after both stages; refuse a delta below the rounding error of their transforms."""
+        """Return the laws after both stages.
+
+        Raises:
+            NotApplicableError: the rounding of the Fourier transforms is too large for this delta, or a lattice has too
+                many points.
+        """
         found = self.evolve(composition, log_error)
         if found.error > 0.5 * delta:
             raise NotApplicableError(
@@ -92,10 +100,14 @@ class EvolvingAccountant(CouplingAccountant):
         return Rounding(found.on(Side.ABOVE), found.on(Side.BELOW), distance)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
-        """Return the laws after both stages, before the last composition; few rounds need only the first stage.
+        """Return the rounded laws whose composition is the sum of all rounds.
+
+        They are the laws of the groups after both stages, or the laws of the rounds after the first one if the rounds
+        are few.
 
         Raises:
-            NotApplicableError: a lattice has too many points.
+            NotApplicableError: a lattice has too many points, or the domains would lose more mass than ``delta_error``
+                allows.
         """
         groups = _groups([count for _, count in composition.rounds])
         stages = 2 if groups else 1
@@ -151,16 +163,17 @@ class EvolvingAccountant(CouplingAccountant):
 
 
 class Grouped(NamedTuple):
-    """Sum of the rounds of one group on a circle.
+    """Law of the sum of the rounds of one group, on a circle of n lattice points.
 
     Attributes:
         first: loss of entry 0.
         most: masses rounded up, shape (n,).
         least: masses rounded down, shape (n,).
         slip: bound on the error of every loss.
-        outside: bound on the mass outside the circle.
+        outside: bound on the mass of sums outside the circle.
         error: bound on the mass misplaced by the Fourier transform.
-        infinite: mass at plus infinity, rounded up: that of the rounds, plus places lost to the transform's error.
+        infinite: upper bound on the mass at plus infinity; it includes masses set to 0 because the transform's error
+            exceeds them.
     """
 
     first: float
@@ -173,7 +186,7 @@ class Grouped(NamedTuple):
 
     @classmethod
     def of(cls, above: Laws, below: Laws, window: Window) -> Grouped:
-        """Return the sum of laws known between two bounds, without a tilt."""
+        """Return the sum of rounds whose masses are known between two bounds; no tilt is applied."""
         gap = above[0][0].gap
         n = points_of(window, gap)
         origin = math.fsum(count * law.first for law, count in above)
@@ -201,7 +214,10 @@ class Grouped(NamedTuple):
 
 
 def _groups(counts: list[int]) -> list[tuple[Group, int]]:
-    """Groups of about the square root of all rounds, of equal laws first; none if one would hold all rounds."""
+    """Divide the rounds into groups, each of about the square root of the number of all rounds.
+
+    Equal rounds are grouped first; the list is empty if one group would hold all rounds.
+    """
     size = max(math.ceil(math.sqrt(sum(counts)) - 1e-9), 2)
     if sum(counts) <= size:
         return []
@@ -223,9 +239,9 @@ def _groups(counts: list[int]) -> list[tuple[Group, int]]:
 
 
 def _coarsened(group: Grouped, fine: float, gap: float) -> Rounded:
-    """Atoms after mean-preserving rounding to a wider lattice.
+    """Round the sum of a group to a wider lattice, and keep its mean.
 
-    The mean is computed from the masses rounded up. Rounding moves each atom by at most half a gap, so that the error
+    The mean is computed from the masses rounded up. Rounding moves each loss by at most half a gap, so that the error
     of the mean is at most a gap times the uncertain fraction of the mass.
     """
     first, most, least, slip = group.first, group.most, group.least, group.slip

@@ -1,30 +1,34 @@
 """``fourier``: the Fourier accountant. Certified (``rounding=1``, the default) or the first estimate (``rounding=0``).
 
-Koskela, Jalko, Honkela 2020 [KJH20]: the density of the loss is sampled at n points of ``[-L, L)``; its k-th
-convolution power C comes from the fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, and
-epsilon from Newton's iteration. This is an estimate. The bounds are those of Koskela, Jalko, Prediger, Honkela 2021
-[KJPH21], with the errors of different rounds as in Koskela, Honkela 2021 [KH21]: losses are rounded up to the grid for
-the upper end, down for the lower one. For the mass that the circle of length 2L wraps around
+Koskela, Jalko, Honkela 2020 [KJH20]: the density of the loss is sampled at n points of ``[-L, L)``, and its k-th
+convolution power C is computed by the fast Fourier transform. Then
+``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, and Newton's iteration finds epsilon. This is an estimate. The
+certified bounds follow Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], and for different rounds Koskela, Honkela 2021
+[KH21]. Losses are rounded up to the grid for the upper end, and down for the lower end. The sum S is computed on a
+circle of length 2L, around which mass may wrap. With delta_circle the delta on the circle,
 
     delta <= delta_circle(up) + P(S >= L),     delta >= delta_circle(down) - P(S < -L),
 
-since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above the window gets too little weight, a sum below
-it too much. Both probabilities are bounded by Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of
-Theorem 7 of [KH21] taken separately, with K of the rounded law. Mass beyond the grid goes to plus infinity (up) or is
-left out (down). The transform's rounding error is charged entry by entry (``numerics/fourier.py``).
+since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above ``[-L, L)`` gets too little weight, and a sum
+below it too much. Both probabilities are at most Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, with K_i the
+log-moment of the rounded loss of kind i; the two bounds are the two terms of Theorem 7 of [KH21]. Losses above the grid
+count as infinite for the upper end, and are lowered to its highest point for the lower end; losses below the grid are
+raised to its lowest point, or left out. A bound on the transform's rounding error is added to or subtracted from each
+mass (``numerics/fourier.py``).
 
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
-so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 are lost in the transform's rounding.
-``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions above and below
-its density (``accountants/shared/density_errors.py``), whose masses over k rounds are off by a factor of
-``e^(k h sup omega)``: they need some hundred times the points. The estimate of 2020 has no known error bound: it
-undersamples the density at the steep lower end of the loss, and moves atoms.
+so that the interval is about ``2Lk/n`` wide in epsilon; a delta below about 1e-10 is smaller than the transform's
+rounding error. ``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions
+above and below its density omega (``accountants/shared/density_errors.py``). Over k rounds, with gap h, the masses of a
+step function are off by a factor of ``e^(k h sup omega)``, so that this method needs some hundred times as many points.
+The estimate of 2020 has no known error bound: its points are too far apart where the density is steep, near the least
+loss, and it moves atoms to grid points.
 
-With ``errors`` the estimate has an error bound, and the answer is certified: for sampled Gaussian rounds of one kind,
-when a record is removed, by the error analysis of [KJH20], version 1, Section 10
-(``accountants/shared/density_errors.py``). ``errors=1`` uses the error terms as printed, or the proved ones where those
-are larger; ``errors=2`` uses the proved terms. Newton's iteration begins at ``start``, 0 by default; [KJH20] begins at
-the epsilon of fewer rounds.
+With ``errors`` set to 1 or 2 the estimate gets an error bound, and the answer is certified. This works for sampled
+Gaussian rounds of one kind, when a record is removed, by the error analysis of [KJH20], version 1, Section 10
+(``accountants/shared/density_errors.py``). ``errors=1`` uses the larger of the printed and the proved error terms;
+``errors=2`` uses the proved terms. Newton's iteration begins at ``start``, 0 by default; [KJH20] begins at the epsilon
+of fewer rounds.
 """
 
 from __future__ import annotations
@@ -70,7 +74,7 @@ WIDE = "the error terms are as large as delta; increase points, decrease length 
 
 @dataclass(frozen=True)
 class FourierAccountant(PublishedAccountant):
-    """Fourier accountant: one window for all rounds; losses rounded up and down, with one transform for either."""
+    """Accountant by Fourier transforms on one window for all rounds, with losses rounded up and rounded down."""
 
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
     points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("number of points n in the window")] = None
@@ -90,13 +94,13 @@ class FourierAccountant(PublishedAccountant):
     summary = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
-        """Return the epsilons at which the deltas of the two compositions equal the target."""
+        """Return an interval for epsilon from the losses rounded down and up, or the estimate of 2020."""
         if self.rounding or self.errors:
             return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
         return estimated_epsilon(directions, delta, self.name, self._epsilon)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
-        """Return the deltas of the two compositions at epsilon."""
+        """Return an interval for delta from the losses rounded down and up, or the estimate of 2020."""
         if self.rounding or self.errors:
             return bounded_delta(directions, epsilon, self.name, self._delta_ends)
         return estimated_delta(directions, epsilon, self.name, self._log_delta)
@@ -108,12 +112,15 @@ class FourierAccountant(PublishedAccountant):
         return _log(self.estimate(composition, WRAPPED, epsilon).delta(epsilon)[0])
 
     def estimate(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Composed:
-        """Return the composition of densities (2020)."""
+        """Return the composition of sampled densities, the estimate of 2020."""
         grid = self._grid(composition, wrapped, epsilon)
         return Composed.of([(sampled(pair, grid), count) for pair, count in composition.rounds], grid)
 
     def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> lattice.Enclosed | WithErrors:
-        """Return the compositions rounded down and up (2021), or that of the densities with its errors (2020)."""
+        """Return the compositions of the losses rounded down and rounded up (2021).
+
+        With ``errors``, return the composition of sampled densities with error bounds (2020).
+        """
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:
             return WithErrors.of(composition, grid, self.errors == 1)
@@ -170,11 +177,11 @@ class FourierAccountant(PublishedAccountant):
 
 @dataclass(frozen=True)
 class Composed:
-    """Law of the sum on the circle.
+    """Law of the sum on the circle, at the losses above 0.
 
     Attributes:
         losses: increasing grid points above 0, shape (m,).
-        mass: their masses, shape (m,); noise of the transform may make them negative.
+        mass: masses at these points, shape (m,); rounding errors of the transform may make them negative.
         noise: bound on the sum of the errors of the masses.
         lost: mass at plus infinity.
     """
@@ -186,9 +193,9 @@ class Composed:
 
     @classmethod
     def of(cls, rounds: lattice.Laws, grid: LossGrid) -> Composed:
-        """Return the composition of laws on the grid, each repeated by its count.
+        """Return the composition of rounds on the grid, each repeated as often as its count.
 
-        The caller handles the mass outside the window.
+        Mass outside the window is not accounted for; that is left to the caller.
         """
         total = sum(count for _, count in rounds)
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
@@ -207,7 +214,11 @@ class Composed:
         return cls(losses, mass, power.error * scale * (1 + 1e-9) * len(mass) + relative, lattice.infinite_mass(rounds))
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """``sum (1 - e^(eps - s)) C(s)`` and minus its derivative, ``sum e^(eps - s) C(s)``, over s > eps >= 0."""
+        """Return delta at eps >= 0 and minus its derivative.
+
+        These are ``sum (1 - e^(eps - s)) C(s)`` and ``sum e^(eps - s) C(s)``. Both sums are over the losses s > eps,
+        with C(s) the mass at s.
+        """
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
         mass, beyond = self.mass[first:], epsilon - self.losses[first:]
         return float(-(np.expm1(beyond) * mass).sum()), float((np.exp(beyond) * mass).sum())
@@ -215,12 +226,12 @@ class Composed:
 
 @dataclass(frozen=True)
 class WithErrors:
-    """Composition of densities, with error bounds on its delta to either side.
+    """Composition of sampled densities, with bounds on the error of its delta.
 
     Attributes:
         composed: composition of the densities.
-        below: bound on the amount by which delta is too large.
-        above: bound on the amount by which delta is too small.
+        below: the true delta is at least the computed one minus this.
+        above: the true delta is at most the computed one plus this.
     """
 
     composed: Composed
@@ -229,7 +240,13 @@ class WithErrors:
 
     @classmethod
     def of(cls, composition: Composition, grid: LossGrid, printed: bool) -> WithErrors:
-        """Return the composition of one kind of rounds, with its error terms as printed or as proved."""
+        """Return the composition of rounds of one kind, with its error bounds.
+
+        With ``printed``, each bound is the larger of the printed and the proved one.
+
+        Raises:
+            NotApplicableError: there are several kinds of rounds, or the error analysis does not cover the round.
+        """
         if len(composition.rounds) > 1:
             raise NotApplicableError(ELSEWHERE)
         ((pair, count),) = composition.rounds
@@ -255,15 +272,15 @@ class WithErrors:
         return cls(composed, below, above)
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of log delta at epsilon ``low``, and the upper end at epsilon ``high``."""
+        """Return a lower bound on log delta at epsilon ``low``, and an upper bound at epsilon ``high``."""
         lower = (self.composed.delta(low)[0] - self.below) * (1 - SUM_ERROR)
         upper = min((self.composed.delta(high)[0] + self.above) * (1 + SUM_ERROR), 1.0)
         return _log(lower), _log(upper)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of epsilon at log delta ``low``, and the upper end, maybe infinite, at ``high``.
+        """Return a lower bound on epsilon at log delta ``low``, and an upper bound at log delta ``high``.
 
-        The upper end is infinite if the errors are half of delta or more.
+        The upper bound is infinite if the error bound is half of delta or more.
         """
         if self.above >= 0.5 * math.exp(high):
             return 0.0, math.inf
@@ -274,13 +291,13 @@ class WithErrors:
 
 
 def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
-    """Return the epsilon >= 0 at which the sum is delta, by Newton's iteration from a start below the root.
+    """Return the epsilon >= 0 at which the composition has this delta, by Newton's iteration from ``start``.
 
-    The iteration is in ``e^epsilon``, in which the sum is convex: from below the root it increases to the root. In
-    epsilon itself it may overshoot. A start above the root is replaced by 0.
+    The iteration is in ``e^epsilon``, of which delta is a convex function: begun below the root, it increases to the
+    root. In epsilon itself it might overshoot. A start above the root is replaced by 0.
 
     Raises:
-        NotApplicableError: delta is below the noise of the masses, or the window ends before the root.
+        NotApplicableError: delta is below the noise of the masses, or the iteration does not converge.
     """
     if composed.noise >= 0.5 * delta:
         raise NotApplicableError(

@@ -5,20 +5,23 @@ N(0, 1) with ``mu^2 = sum mu_i^2`` (Corollary 3.3). Its curve is enclosed by qua
 (``pairs/gaussian_curve.py``).
 
 Compositions of other rounds tend to a Gaussian experiment as their number grows. Poisson-sampled rounds use the central
-limit theorem of Bu, Dong, Long, Su 2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) -
-1``, in both directions. The remaining rounds use Theorem 3.5 of Dong, Roth, Su: ``mu = (E_P L - E_Q L) / sqrt(Var_P
-L)``, by quadrature, numerator and variance summed over the rounds; a sampled round contributes its mu^2 to both sums.
-The failure probability of black boxes counts in full.
+limit theorem of Bu, Dong, Long, Su 2020 [BDLS20]: ``mu = q sqrt(T chi^2)`` for T rounds at rate q, in both directions;
+for Gaussian noise of deviation s ``chi^2 = e^(1/s^2) - 1``. The remaining rounds use Theorem 3.5 of Dong, Roth, Su:
+``mu = (E_P L - E_Q L) / sqrt(Var_P L)``. Numerator and variance are computed for each round by quadrature, and summed
+over the rounds; a sampled round adds its mu^2 to both sums. The failure probability of black boxes is added to delta in
+full.
 
 With ``own_moments=1`` the sum of the losses is replaced by the normal law with the same mean and variance, as in the
-central limit theorem of Sommer, Meiser, Mohammadi 2019 [SMM19]. Its variance need not be twice its mean, so that it
-need not be the loss of a Gaussian experiment; with m and s^2 the sums of means and variances,
+central limit theorem of Sommer, Meiser, Mohammadi 2019 [SMM19]. The variance of the loss of a Gaussian experiment is
+twice its mean; this normal law need not have that property. With m and s^2 the sums of the means and of the variances
+of the losses,
 
     delta = Q((eps - m) / s) - e^(eps - m + s^2 / 2) Q((eps - m + s^2) / s),   Q the normal tail.
 
-Cost: arithmetic. Known failure: an estimate only, with no side. It treats the tails of the loss as normal; with sampled
-rounds they are heavier, and it under-reports epsilon at small delta (Gopi, Lee, Wutschitz 2021 [GLW21], Figure 1): for
-noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it gives 1.04, and the truth is 1.66.
+Cost: arithmetic. Known failure: an estimate only, which may be too large or too small. It treats the tails of the loss
+as normal. With sampled rounds they are heavier, so that the estimate of epsilon is too small at small delta (Gopi, Lee,
+Wutschitz 2021 [GLW21], Figure 1): for noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it gives 1.04, and the truth is
+1.66.
 """
 
 from __future__ import annotations
@@ -59,8 +62,8 @@ class Moments(NamedTuple):
         mean: ``E_P L``.
         square: ``Var_P L``.
         third: ``E_P |L - E_P L|^3``.
-        apart: part in the numerator of mu, ``E_P L - E_Q L``; that of a sampled round is its mu^2.
-        variance: part in the variance under the root, ``Var_P L``; that of a sampled round is its mu^2.
+        apart: term in the numerator of mu: ``E_P L - E_Q L``, or mu^2 for a sampled round.
+        variance: term in the variance by whose square root mu is divided: ``Var_P L``, or mu^2 for a sampled round.
     """
 
     mean: float
@@ -72,7 +75,9 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class GdpAccountant(PublishedAccountant):
-    """Accountant that replaces all rounds by one Gaussian experiment: exact, or the limit of many rounds.
+    """Accountant that replaces all rounds by one Gaussian experiment, N(mu, 1) against N(0, 1).
+
+    The replacement is exact for Gaussian rounds, and otherwise the limit of many rounds.
 
     Args:
         own_moments: 1 to replace the loss by the normal law with its mean and variance, unless an exact answer exists.
@@ -128,7 +133,10 @@ class GdpAccountant(PublishedAccountant):
 
 
 def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, float] | None:
-    """Return the direction with the largest mu if all rounds are Gaussian, and hence folded into one."""
+    """Return the direction with the largest mu, and this mu, if all rounds are Gaussian; ``None`` otherwise.
+
+    Gaussian rounds have been merged into one before.
+    """
     found: list[tuple[Direction, float]] = []
     for direction, composition in directions:
         pairs = [pair for pair, _ in composition.rounds]
@@ -140,12 +148,12 @@ def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, 
 
 
 class NormalLaw(NamedTuple):
-    """Normal law of the sum of finite losses, in the limit of many rounds.
+    """Normal law that replaces the sum of finite losses.
 
     Attributes:
         mean: mean of the law.
-        variance: its variance.
-        experiment: True for the loss of one Gaussian experiment, whose curve is enclosed by quadrature.
+        variance: variance of the law.
+        experiment: True if the law is the loss of a Gaussian experiment, whose curve is then computed by quadrature.
     """
 
     mean: float
@@ -154,7 +162,7 @@ class NormalLaw(NamedTuple):
 
     @classmethod
     def of(cls, composition: Composition, own_moments: int) -> NormalLaw:
-        """Return the law with the mean and variance of the losses, or that of one Gaussian experiment.
+        """Return the normal law with the losses' own mean and variance, or else the loss of one Gaussian experiment.
 
         Raises:
             NotApplicableError: the variance overflows.
@@ -169,7 +177,7 @@ class NormalLaw(NamedTuple):
         return cls(mu**2 / 2, mu**2, True)
 
     def epsilon(self, log_delta: float) -> float:
-        """Return epsilon at the logarithm of delta."""
+        """Return the epsilon >= 0 at which the law has this log delta."""
         if self.variance == 0:
             return max(self.mean, 0.0)
         if self.experiment:
@@ -182,7 +190,7 @@ class NormalLaw(NamedTuple):
         return root(lambda at: max(self.log_delta(at), -1e4) - log_delta, 0.0, high, xtol=2e-12, rtol=2**-50)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return the logarithm of ``E (1 - e^(eps - S))_+`` for a normal S, at most 0."""
+        """Return the logarithm of ``E (1 - e^(eps - S))_+``, with S distributed by this law."""
         from scipy.special import log_ndtr
 
         above = self.mean - epsilon
@@ -197,7 +205,7 @@ class NormalLaw(NamedTuple):
 
 
 def moments(composition: Composition) -> Moments:
-    """Return the moments of the sum of all losses, given that they are finite."""
+    """Return the moments of the sum of all rounds' losses, given that these are finite."""
     parts = [(_moments(pair), count) for pair, count in composition.rounds]
     return Moments(*(math.fsum(count * part[i] for part, count in parts) for i in range(len(Moments._fields))))
 
@@ -219,7 +227,7 @@ def _moments(pair: DominatingPair) -> Moments:
 
 
 def _doubt(composition: Composition, delta: float) -> str | None:
-    """Note with a bound on the distance between the distribution functions of the loss and of the normal limit."""
+    """Note with the error bound of the normal limit (Berry-Esseen); ``None`` if the loss is constant."""
     total = moments(composition)
     if total.variance == 0:
         return None

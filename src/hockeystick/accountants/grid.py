@@ -3,9 +3,9 @@
 Certified on both sides, for any pair and any mixture of rounds.
 
 Cost: rounds are composed in stages, each on a coarser grid than the one before, so the cost grows with a power of the
-logarithm of their number, and with the square root of one over the gap; a budget of work limits it. Known failure: a
-law that is both narrow and far-reaching needs too long a grid; the interval is then wider, and the result gives the
-reason.
+logarithm of their number. It also grows as the inverse square root of the gap, and is limited by a budget of work.
+Known failure: a loss with most of its mass close together and a little mass far away needs too many grid points; the
+interval is then wider, and the result gives the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hockeystick.values import domains
 
 
 class GridAccountant(CertifiedAccountant):
-    """Two-sided connect-the-dots on a tilted grid of losses."""
+    """Accountant by two-sided connect-the-dots, on a grid of exponentially tilted losses."""
 
     name = "grid"
     summary = "certified: two-sided connect-the-dots on a grid of losses, with a step chosen from the error bound"

@@ -1,24 +1,25 @@
 """``optimal``: optimal composition of per-round (epsilon, delta). Certified if nothing else is known of the rounds.
 
-Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.3: the worst (epsilon_i, delta_i) mechanism fails with probability
-delta_i, and is randomised response otherwise. With ``delta'(epsilon)`` the delta of the composed randomised
-responses (binomials, ``shared/worst_case_law.py``), the composition satisfies exactly
+Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.3: the worst (epsilon_i, delta_i)-differentially private mechanism fails
+(its loss is infinite) with probability delta_i, and is randomised response otherwise. Let ``delta'(epsilon)`` be the
+delta of the composed randomised responses, whose losses are binomial (``shared/worst_case_law.py``). The worst
+composition then has exactly
 
     delta(epsilon) = 1 - (1 - delta'(epsilon)) prod (1 - delta_i).
 
-For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016 [MV16]), but easy if there are few
-distinct epsilons; otherwise each is rounded to a grid as in that paper, so that epsilon is found to the requested
-``error``.
+For unequal epsilons the computation is #P-hard (Murtagh, Vadhan 2016 [MV16]), but easy if there are few distinct
+epsilons. If there are many, each is rounded to a grid as in that paper, fine enough for the requested ``error`` of the
+composed epsilon.
 
-If all rounds are black boxes or randomised response, this is exact, and both ends are certified. Other rounds are
-treated as black boxes with a guarantee from their own privacy curves, in both directions. The result is then an upper
-bound, at the best share of delta' in delta found by a search in one variable.
+If all rounds are black boxes or randomised response, this is exact, and both ends are certified. Any other round is
+treated as a black box with an (epsilon_i, delta_i) read from its own privacy curve, in both directions. The result is
+then an upper bound. A search in one variable chooses the part of delta that delta' gets.
 
 Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of all counts but the largest; on the grid
 about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees ignore that a sampled round rarely has a large
-loss; for DP-SGD epsilon is tens to hundreds of times too large. Even under ``add`` or ``remove`` alone, the opposite
-direction counts too. If the result is an upper bound, delta at a given epsilon is the smallest delta at which the bound
-on epsilon does not exceed it.
+loss; for DP-SGD epsilon is tens to hundreds of times too large. Even if the plan has only the direction ``add`` or
+``remove``, the bound also depends on the opposite one. If the result is an upper bound, the answer for a given epsilon
+is the smallest delta at which the bound on epsilon is at most the given one.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ Boxes = Sequence[tuple[float, int]]
 
 @dataclass(frozen=True)
 class OptimalAccountant(SplitAccountant):
-    """Optimal composition of black boxes.
+    """Accountant by optimal composition of (epsilon_i, delta_i) guarantees.
 
     Args:
         error: absolute error of epsilon if epsilons must be rounded to a grid.
@@ -70,7 +71,7 @@ class OptimalAccountant(SplitAccountant):
     summary = "certified for black boxes, otherwise an upper bound: optimal composition of (epsilon, delta)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
-        """Return epsilon from the exact curve if there is one, else the bound at the best split of delta."""
+        """Return certified ends of epsilon if all rounds are black boxes, else an upper bound."""
         found = compositions(directions)
         if any(_boxes(composition) is None for _, composition in found):
             return super().epsilon_at(directions, delta)
@@ -81,7 +82,10 @@ class OptimalAccountant(SplitAccountant):
         return without_lower(directions, answer)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
-        """Return delta from the exact curve if there is one, else the smallest delta at which the bound suffices."""
+        """Return certified ends of delta if all rounds are black boxes, else an upper bound.
+
+        The upper bound is the smallest delta at which the bound on epsilon is at most the given epsilon.
+        """
         found = compositions(directions)
         if any(_boxes(composition) is None for _, composition in found):
             return super().delta_at(directions, epsilon)
@@ -90,12 +94,12 @@ class OptimalAccountant(SplitAccountant):
         return without_lower(directions, delta_interval(self.name, direction, ends))
 
     def searchable(self, kinds: Kinds) -> bool:
-        """Return True if laws are small enough to be composed some dozens of times."""
+        """Return True if the composed law has few enough points to be computed some dozens of times."""
         points = exact_points([(0.0, count) for _, count in kinds])
         return points <= MAX_SEARCHED and all(count <= MOST_SEARCHED for _, count in kinds)
 
     def looseness(self, directions: Directions) -> str | None:
-        """Return a note if the share of the slack was not searched."""
+        """Return a note if delta is split in half, without a search of the best part for delta'."""
         return None if all(self.searchable(kinds) for _, kinds in self.subjects(directions)) else NOT_SEARCHED
 
     def _exact_epsilon(self, composition: Composition, delta: float) -> tuple[float, float]:
@@ -128,7 +132,7 @@ class OptimalAccountant(SplitAccountant):
         return below, min(above, 0.0)
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
-        """Return a lower and an upper composed law, which are equal if no epsilon is rounded."""
+        """Return composed laws for the lower and the upper end; they are the same law if no epsilon is rounded."""
         if exact_points(boxes) <= MAX_EXACT:
             laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
             law = WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
@@ -158,7 +162,7 @@ class OptimalAccountant(SplitAccountant):
 
 
 def _boxes(composition: Composition) -> Boxes | None:
-    """Epsilon > 0 and count of each kind of round, if all are black boxes."""
+    """The distinct epsilons > 0 of the rounds with their counts, if all rounds are black boxes; ``None`` otherwise."""
     counts: dict[float, int] = {}
     for pair, count in composition.rounds:
         if not isinstance(pair, BlackBoxPair):

@@ -1,21 +1,21 @@
 """``privacy-buckets``: ratios in buckets a constant factor wide, which is squared if they leave the range. Two-sided.
 
 Meiser, Mohammadi 2018 [MM18], "Tight on Budget?". Bucket i of 2n + 1 holds the outcomes with ``f^(i-1) < p/q <= f^i``,
-f the factor, h = log f. A bucket's losses count as its upper end for the upper end of delta and as its lower end for
-the lower one, and its real and virtual errors undo nearly all of this rounding: the proofs are in
-``accountants/shared/buckets.py``. ``correction=0`` omits them, which is plain rounding.
+f the factor, h = log f. For the upper bound on delta every loss is rounded up to the upper end of its bucket, for the
+lower bound down to the lower end. The paper's real and virtual errors are terms that undo nearly all of this rounding
+(proofs in ``accountants/shared/buckets.py``). ``correction=0`` omits these terms, which leaves plain rounding.
 
 Buckets compose by convolution, and many equal rounds by repeated squaring. If more than a negligible mass would leave
 the range at the top, the factor f is squared first: two buckets become one.
 
-Convolutions are done by FFT; a bound on the mass that their rounding may have misplaced is added to delta at the upper
-end and subtracted from it at the lower one.
+Convolutions are done by FFT. A bound on the mass misplaced by their rounding is added to the upper bound on delta, and
+subtracted from the lower one.
 
-Cost: ``2 log2 k`` convolutions of n buckets per kind of round and end, twice that with the errors. Known failure: plain
-rounding moves epsilon by up to ``k h``, at first order. With the errors the shift is of second order in k h, but only
-while k h is small compared with the standard deviation of the losses: for many rounds in few buckets no rounding is
-undone, and the interval is wide. The
-Fourier transforms round relative to 1, so that a delta below about ``1e-12 k`` is refused, or bounded from above only.
+Cost: ``2 log2 k`` convolutions of n buckets for each kind of round and each bound, twice that with the correction.
+Known failure: plain rounding moves epsilon by up to ``k h``, at first order. With the correction the shift is of second
+order in k h, but only while k h is small compared with the standard deviation of the losses. For many rounds in few
+buckets no rounding is undone, and the interval is wide. The rounding errors of the Fourier transforms are relative to
+1, so that a delta below about ``1e-12 k`` is refused, or bounded from above only.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ ABOVE_ONE = domains.Domain("a finite number greater than 1", {"exclusiveMinimum"
 
 @dataclass(frozen=True)
 class PrivacyBucketsAccountant(BracketAccountant):
-    """Privacy buckets, rounded up and down.
+    """Accountant by privacy buckets, with losses rounded up for the upper bound and down for the lower bound.
 
     Args:
         factor: ratio f of neighbouring buckets, before squaring.
         buckets: number n of buckets on either side of the ratio 1.
-        correction: 1 for real and virtual errors, 0 for plain rounding.
+        correction: 1 to undo most of the rounding by the paper's real and virtual errors, 0 for plain rounding.
     """
 
     factor: Annotated[float, ABOVE_ONE.of("initial ratio of neighbouring buckets")] = 1.00001
@@ -64,7 +64,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
     summary = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return the epsilons at which the deltas of the lower and of the upper law cross the target."""
+        """Return the epsilon at which the delta of the lower law is the target, and the same for the upper law."""
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.9 * delta:
             raise NotApplicableError(
@@ -88,7 +88,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         return Ends(down.log_delta(epsilon), upper, DROWNED if drowned else None)
 
     def _composed(self, composition: Composition, delta: float, side: Side) -> Buckets:
-        """Composition of all rounds; equal rounds are composed by repeated squaring."""
+        """Composition of all rounds, rounded to one side; equal rounds are composed by repeated squaring."""
         convolved = sum(2 * (count.bit_length() + count.bit_count()) for _, count in composition.rounds)
         work = (1 + self.correction) * self.buckets * convolved
         if work > MAX_WORK:

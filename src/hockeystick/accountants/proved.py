@@ -1,8 +1,10 @@
 """Proved bounds of a plan: as in ``directions/certified.py``, with exact numbers and balls in place of doubles.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; for a bounded loss, delta_finite
-is 0 at its supremum and above. Each direction is computed separately, and the maximum is taken last. Ends are rounded
-outward to doubles; the decimals that they print as must be bounds too, since a later question may use those.
+A ball is an interval of arbitrary precision, given by its centre and radius. With
+``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. If the losses are bounded, delta_finite
+is 0 at the largest loss and above. Each direction is computed separately, and the maximum is taken last. Both ends of
+an interval are rounded outward to doubles. A later question may be asked with the decimals that Python prints for these
+doubles, so the decimals must be bounds too.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ BITS = (256, 4096, 65536)  # precisions tried in turn to compare two numbers
 
 
 class ProvedAccountant(Accountant):
-    """Proved bounds, in which every number between the plan and the ends is exact or a ball."""
+    """Accountant of proved bounds: every number between the plan and the bounds is exact or enclosed in a ball."""
 
     name = "proof"
     summary = "proved: ball arithmetic throughout"
@@ -45,7 +47,11 @@ class ProvedAccountant(Accountant):
     least_delta = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
-        """Return the worst direction's interval; raise UnsupportedError if there is no proof."""
+        """Return the interval of the worst direction.
+
+        Raises:
+            UnsupportedError: there is no proof.
+        """
         self.check(directions, delta)
         gap = checked_gap(gap)
         worst, found = _worst(
@@ -56,7 +62,11 @@ class ProvedAccountant(Accountant):
         return without_lower(directions, bound_of(found, worst, "proved"))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """Return the worst direction's interval with its logarithm; raise UnsupportedError if there is no proof."""
+        """Return the interval of the worst direction, for delta and for its logarithm.
+
+        Raises:
+            UnsupportedError: there is no proof.
+        """
         self.check(directions)
         gap = checked_gap(gap)
         worst, log = _worst(
@@ -95,7 +105,10 @@ def _worst(
 
 
 def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, Enclosure], Interval]) -> Interval:
-    """Epsilon of one direction; ``ask`` is called only if mass at infinity and supremum do not settle it."""
+    """Interval for epsilon in one direction, in general by ``ask``.
+
+    ``ask`` is not called if the mass at infinity and the largest loss determine epsilon.
+    """
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
     mass = rounds.exact_infinite_mass
@@ -124,7 +137,10 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, E
 
 
 def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngine, Ball], ProvedDelta]) -> Interval:
-    """Log delta of one direction; ``ask`` is called only if mass at infinity and supremum do not settle it."""
+    """Interval for log delta in one direction, in general by ``ask``.
+
+    ``ask`` is not called if the mass at infinity and the largest loss determine delta.
+    """
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
     engine, limited = "exact", None
@@ -147,13 +163,16 @@ def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngin
 
 
 def _infinite_mass(rounds: ExactRounds) -> Ball:
-    """``P(L = inf)`` as a ball, with a radius relative to its own size if it is a fraction."""
+    """``P(L = inf)`` as a ball.
+
+    If the probability is known as a fraction, the radius of the ball is relative to it, not to 1.
+    """
     exact = rounds.exact_infinite_mass
     return 1 - rounds.finite_mass() if exact is None else ball(exact)
 
 
 def _ends(truth: Fraction | Ball) -> tuple[float, float]:
-    """Doubles on either side of a number, at least 0; the decimals that they print as lie on these sides too."""
+    """Doubles below and above a number, at least 0; the decimals that Python prints for them are bounds too."""
     if not isinstance(truth, Fraction):
         return max(_lower(truth), 0.0), max(_upper(truth), 0.0)
     low, high = below(ball(truth)), above(ball(truth))
@@ -162,13 +181,13 @@ def _ends(truth: Fraction | Ball) -> tuple[float, float]:
 
 
 def _upper(x: Ball) -> float:
-    """A double that is at least every point of a ball; so is the decimal that Python prints for it."""
+    """A double that is at least every point of a ball; the decimal that Python prints for this double is so too."""
     end = above(x)
     return next_up(end) if math.isfinite(end) and not ball(decimal(end)) >= x else end
 
 
 def _lower(x: Ball) -> float:
-    """A double that is at most every point of a ball; so is the decimal that Python prints for it."""
+    """A double that is at most every point of a ball; the decimal that Python prints for this double is so too."""
     end = below(x)
     return next_down(end) if math.isfinite(end) and not ball(decimal(end)) <= x else end
 
@@ -179,10 +198,10 @@ def _supremum(rounds: ExactRounds) -> Ball:
 
 
 def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
-    """True if eps is below the largest loss.
+    """True if epsilon is below the largest loss.
 
     Raises:
-        UnsupportedError: the two cannot be distinguished.
+        UnsupportedError: no precision tells epsilon from the largest loss.
     """
     exact = rounds.rational_supremum
     sign = _sign(None if exact is None else exact - epsilon, lambda: rounds.supremum() - ball(epsilon))

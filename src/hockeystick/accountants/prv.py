@@ -1,27 +1,28 @@
 """``prv``: privacy random variables, rounded with their mean kept and composed by FFT. Two-sided.
 
-Gopi, Lee, Wutschitz 2021 [GLW21], Algorithms 1 and 2, Theorem 5.5. Every round is rounded to a lattice with
-the gap
+Gopi, Lee, Wutschitz 2021 [GLW21], Algorithms 1 and 2, Theorem 5.5. The loss of each of k rounds is rounded to a lattice
+with the gap
 
     h = eps_error / sqrt((k / 2) log(12 / delta_error))
 
-with its mean kept (``accountants/shared/rounded.py``). Then the sums of the true and of the rounded losses differ by
-more than ``eps_error`` with probability at most ``delta_error``, so that with delta~ the delta of the rounded losses
+and keeps its mean (``accountants/shared/rounded.py``). Then the sums of the true and of the rounded losses differ by
+more than ``eps_error`` with probability at most ``delta_error``. With delta~ the delta of the rounded losses
 
     delta~(eps + eps_error) - delta_error <= delta(eps) <= delta~(eps - eps_error) + delta_error,
 
-and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. A
-sixth of ``delta_error`` covers Hoeffding's inequality, and the rest the mass of the rounds outside the domain; mass
-that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged to
-delta~ (``accountants/shared/lattice.py``); the uncertainty of the means is charged to eps_error.
+and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``, with
+eps~ the epsilon of the rounded losses. A sixth of ``delta_error`` is the failure probability of Hoeffding's inequality;
+the rest is for losses outside the domain [-L, L] of a round. The sum is computed on a circle. Bounds on the mass that
+wraps around the circle, and on the rounding error of the Fourier transform, widen delta~
+(``accountants/shared/lattice.py``). A bound on the error of the means is added to eps_error.
 
 The gap and the half-width L of the domain are chosen here, unless ``mesh`` and ``length`` give them, as in Algorithm 1.
-By Lemma 5.4, whose bound is :func:`tail_mass`, ``L = 2 + max(eps_error + eps(delta_error / 4), max_i
-eps_i(delta_error / 8 k))`` leaves little enough outside (Remark 5.6, :func:`domain_length`). With a shorter domain the
-mass left outside is charged as usual; once it exceeds its share of delta_error, the domain is refused.
+A sufficient length is ``L = 2 + max(eps_error + eps(delta_error / 4), max_i eps_i(delta_error / 8 k))`` (Remark 5.6,
+:func:`domain_length`), by the bound of Lemma 5.4 (:func:`tail_mass`). A shorter domain is accepted as long as the mass
+outside it is at most five sixths of delta_error.
 
-Cost: ``n log n`` with ``n = L / h``, about ``sqrt(k log(1 / delta_error)) / eps_error`` points per unit of loss.
-Known failure: the interval is always at least ``2 eps_error`` wide, although its middle is off only by about the square
+Cost: ``n log n`` with ``n = L / h``, where ``1 / h`` is about ``sqrt(k log(1 / delta_error)) / eps_error``. Known
+failure: the interval is always at least ``2 eps_error`` wide, although the error of its middle is only about the square
 of the gap. Small errors are therefore expensive, and an epsilon below ``eps_error`` has no lower end above 0.
 """
 
@@ -56,7 +57,11 @@ COUPLING = domains.Domain(
 
 
 class Rounding(NamedTuple):
-    """Laws of all rounds' finite losses on one lattice, masses rounded up and down; a bound on the error of the sum."""
+    """All rounds' finite losses, rounded to one lattice.
+
+    The fields are the laws with masses rounded up, the laws with masses rounded down, and a bound on the difference of
+    the true and the rounded sum, which holds except with probability ``delta_error``.
+    """
 
     above: lattice.Laws
     below: lattice.Laws
@@ -65,12 +70,14 @@ class Rounding(NamedTuple):
 
 @dataclass(frozen=True)
 class CouplingAccountant(BracketAccountant):
-    """Accountant by a coupling of the true sum with a rounded one, which fails with probability delta_error at most.
+    """Accountant that couples the true sum of losses with a rounded sum.
+
+    The two sums are close except with probability at most delta_error.
 
     Args:
         eps_error: half of the smallest width of the interval for epsilon.
-        delta_error: largest failure probability of the coupling; by default a thousandth of delta (or of its Renyi
-            bound if delta is wanted).
+        delta_error: largest probability that the two sums are not close; by default a thousandth of delta, or of a
+            Renyi bound on delta if delta is asked for.
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
@@ -78,18 +85,27 @@ class CouplingAccountant(BracketAccountant):
 
     @abstractmethod
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the rounded laws for a log of delta_error; ``delta`` is approximately that of the finite losses."""
+        """Return the rounded laws of all rounds.
+
+        Args:
+            composition: all rounds in one direction.
+            log_error: logarithm of delta_error.
+            delta: approximate delta of the finite losses.
+        """
 
     def enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
-        """Return the compositions of the laws rounded up and of the laws rounded down."""
+        """Return two compositions: of the laws with masses rounded up, and of those with masses rounded down."""
         return lattice.Enclosed.of(rounds.above, rounds.below, tilt, lattice.window_of(rounds.above, tilt), self.remedy)
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
-        """Return the reason for an infinite upper end."""
+        """Return the reason why epsilon has no finite upper end."""
         return "delta is within rounding of the mass at infinite loss"
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
+        """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``.
+
+        Here eps~ is the epsilon of the rounded losses.
+        """
         least, most = composition.infinite_mass_ends
         finite = delta - most
         error = self.delta_error or finite / SHARE
@@ -103,7 +119,10 @@ class CouplingAccountant(BracketAccountant):
         return Ends(max(lower - rounds.distance, 0.0), upper + rounds.distance, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return logs of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``."""
+        """Return logs of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``.
+
+        Here delta~ is the delta of the rounded losses.
+        """
         guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
         rounds = self.coupled(composition, log_error, math.exp(guess))
@@ -121,11 +140,11 @@ class CouplingAccountant(BracketAccountant):
     def rounds_of(
         self, composition: Composition, gap: float, log_lost: float, length: float = math.inf
     ) -> list[tuple[Rounded, int]]:
-        """Return each kind of round on a lattice, with its count.
+        """Return the rounded law of each kind of round, with its count.
 
         Raises:
-            NotApplicableError: the lattices have too many points, or the masses with their errors add up to more than
-                1.
+            NotApplicableError: the lattices have too many points, or the rounds' computed probabilities add up to more
+                than 1 by more than rounding.
         """
         found, points, excess = [], 0.0, 0.0
         for pair, count in composition.rounds:
@@ -152,7 +171,7 @@ class CouplingAccountant(BracketAccountant):
 
 @dataclass(frozen=True)
 class PrvAccountant(CouplingAccountant):
-    """Both ends of Theorem 5.5.
+    """Accountant that computes the lower and the upper bound of Theorem 5.5 of Gopi, Lee, Wutschitz.
 
     Args:
         mesh: gap h itself, in place of ``eps_error``, which is then ``h sqrt((k / 2) log(12 / delta_error))``.
@@ -166,7 +185,12 @@ class PrvAccountant(CouplingAccountant):
     summary = "certified: mean-preserving rounding of losses, composed by FFT, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the laws of Algorithm 2, with domains that leave out no more than the theorem allows."""
+        """Return the rounded laws of Algorithm 2.
+
+        Raises:
+            NotApplicableError: the domains leave out more than five sixths of delta_error, or a lattice has too many
+                points.
+        """
         spread = deviation(composition.count, log_error - HOEFFDING)
         gap = self.mesh or self.eps_error / spread
         distance = gap * spread if self.mesh else self.eps_error
@@ -187,14 +211,17 @@ class PrvAccountant(CouplingAccountant):
         )
 
     def enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
-        """Return both compositions; if the domain is given, they are not tilted, as in the algorithm."""
+        """Return two compositions: of the laws with masses rounded up, and of those with masses rounded down.
+
+        If ``length`` is given, the laws are not tilted by more than a negligible amount: Algorithm 1 has no tilt.
+        """
         if not self.length:
             return super().enclosed(rounds, tilt)
         window = lattice.window_on(rounds.above, lattice.LEAST_TILT, -self.length, self.length)
         return lattice.Enclosed.of(rounds.above, rounds.below, lattice.LEAST_TILT, window, self.remedy)
 
     def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
-        """Return the reason for an infinite upper end: if the length is given, the circle is too short."""
+        """Return the reason why epsilon has no finite upper end: a circle too short, if ``length`` is given."""
         if not self.length:
             return super().no_epsilon(composition, distance, log_error)
         longer = domain_length(composition, distance, log_error)
@@ -225,7 +252,7 @@ def tail_mass(delta: float, epsilon: float, t: float) -> float:
 
 
 def domain_length(composition: Composition, distance: float, log_error: float) -> float:
-    """Return the half-width L of Remark 5.6, with its epsilons bounded by Renyi moments.
+    """Return the half-width L of Remark 5.6 of Gopi, Lee, Wutschitz; Renyi bounds replace the exact epsilons there.
 
     Args:
         composition: all rounds in one direction.

@@ -1,4 +1,4 @@
-"""Base classes of published accountants: refusals are checked first, then the larger bound of the directions taken.
+"""Base classes of published accountants: each refuses unsuitable plans first, and answers for the worst direction.
 
 The mass at infinite loss is handled separately from the finite losses.
 """
@@ -35,8 +35,8 @@ MOST_KINDS = 400
 class PublishedAccountant(Accountant):
     """Accountant of a publication, which accepts no ``gap``, since it cannot narrow its interval.
 
-    If rounds have separate upper and lower pairs, the lower end comes from the lower pairs: compositions that some
-    instance attains (``directions/below.py``).
+    Rounds may have separate upper and lower pairs. The lower bound is then computed from the lower pairs, which are
+    compositions that some instance attains (``directions/below.py``).
     """
 
     below = True
@@ -50,12 +50,22 @@ class PublishedAccountant(Accountant):
         """Return delta at epsilon >= 0."""
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None = None) -> Answer:
-        """Return epsilon at delta; refuse a gap, and plans outside the domain of the method."""
+        """Return epsilon at delta.
+
+        Raises:
+            InvalidInputError: a gap is given.
+            NotApplicableError: the method does not apply to the plan.
+        """
         self._check(directions, gap, delta)
         return _from_below(directions, self.epsilon_at(directions, delta), lambda each: self.epsilon_at(each, delta))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None = None) -> DeltaAnswer:
-        """Return delta at epsilon; refuse a gap, and plans outside the domain of the method."""
+        """Return delta at epsilon.
+
+        Raises:
+            InvalidInputError: a gap is given.
+            NotApplicableError: the method does not apply to the plan.
+        """
         self._check(directions, gap)
         return _from_below(directions, self.delta_at(directions, epsilon), lambda each: self.delta_at(each, epsilon))
 
@@ -74,33 +84,33 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
 
     @abstractmethod
     def subjects(self, directions: Directions) -> Sequence[tuple[Direction, Rounds]]:
-        """Return the rounds of each direction, in the form that the method takes."""
+        """Return each direction with its rounds, as :meth:`epsilon_above` takes them."""
 
     @abstractmethod
     def epsilon_above(self, rounds: Rounds, delta: float) -> float:
         """Return an upper bound on epsilon of one direction."""
 
     def log_delta_above(self, rounds: Rounds, epsilon: float) -> float:
-        """Return an upper bound on log delta of one direction; by default, by inverting the bound on epsilon."""
+        """Return an upper bound on log delta of one direction; by default, the bound on epsilon is inverted."""
         return log_delta_of(partial(self.epsilon_above, rounds), epsilon)
 
     def looseness(self, directions: Directions) -> str | None:
-        """Return the reason why the bounds of these rounds are looser than usual, if they are."""
+        """Return a note if, for these rounds, the method's bound is known to be loose."""
         return None
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
-        """Return the larger epsilon of the directions."""
+        """Return the largest of the directions' upper bounds on epsilon."""
         direction, found = worst(self.subjects(directions), lambda rounds: self.epsilon_above(rounds, delta))
         return epsilon_bound(self.name, direction, found, None if math.isinf(found) else self.looseness(directions))
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
-        """Return the larger delta of the directions."""
+        """Return the largest of the directions' upper bounds on delta."""
         direction, found = worst(self.subjects(directions), lambda rounds: self.log_delta_above(rounds, epsilon))
         return delta_bound(self.name, direction, found, self.looseness(directions))
 
 
 class Ends(NamedTuple):
-    """Ends ``lower <= truth <= upper``, and the reason why they differ."""
+    """Certified ends ``lower <= truth <= upper``, and a reason if the interval is wide or infinite."""
 
     lower: float
     upper: float
@@ -109,39 +119,39 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class BracketAccountant(PublishedAccountant):
-    """Accountant that brackets one direction at a time.
+    """Accountant that computes an interval for each direction separately.
 
     Attributes:
-        lean: place of the estimate between the ends (0 lower, 1 upper).
+        lean: place of the estimate between the ends: 0 is the lower end, 1 the upper end.
     """
 
     lean: ClassVar[float] = 0.5
 
     @abstractmethod
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
-        """Return the ends of epsilon in one direction, at a delta above its mass at infinite loss.
+        """Return an interval for epsilon of a composition of at least one round.
 
-        The composition has at least one round.
+        Delta is above the composition's mass at infinite loss.
         """
 
     @abstractmethod
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return the ends of log delta in one direction, including the mass at infinite loss.
+        """Return an interval for log delta of a composition, whose mass at infinite loss is included.
 
         Epsilon is below the largest loss.
         """
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound:
-        """Return the largest lower and the largest upper end over the directions: they bound the largest epsilon."""
+        """Return the largest lower and upper ends over the directions, which enclose the largest epsilon."""
         return without_lower(directions, self._worst(directions, lambda each: self._epsilon(each, delta)))
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound:
-        """Return the largest lower and the largest upper end over the directions: they bound the largest delta."""
+        """Return the largest lower and upper ends over the directions, which enclose the largest delta."""
         found = self._worst(directions, lambda each: self._log_delta(each, epsilon))
         return without_lower(directions, delta_of(found))
 
     def _worst(self, directions: Directions, ask: Callable[[Composition], Ends]) -> Bound:
-        """Return the largest ends over the directions.
+        """Return the largest lower end and the largest upper end over the directions.
 
         Raises:
             NotApplicableError: there are too many different rounds.
@@ -180,7 +190,7 @@ class BracketAccountant(PublishedAccountant):
 
 
 def log_delta_with(infinite: float, log_finite: float) -> float:
-    """Return the logarithm of delta, rounded up: the mass at infinite loss plus delta of the finite losses."""
+    """Return the logarithm of ``infinite + e^log_finite``, rounded up: delta with the mass at infinite loss."""
     if infinite == 0:
         return log_finite
     total = math.log(math.exp(log_finite) + infinite)
@@ -188,9 +198,9 @@ def log_delta_with(infinite: float, log_finite: float) -> float:
 
 
 def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]) -> A:
-    """Return the answer; for rounds with separate upper and lower pairs, its lower end comes from the lower pairs.
+    """Return the answer ``found``, with its lower end replaced if rounds have separate upper and lower pairs.
 
-    If the method does not apply to the lower pairs, the answer has only an upper end.
+    The lower end is then computed from the lower pairs. If the method does not apply to them, there is no lower end.
     """
     if not isinstance(found, Bound) or directions.tight or not directions.known_from_below:
         return found

@@ -1,17 +1,17 @@
-"""``rdp``: Renyi differential privacy, the moments accountant. An upper bound in either direction.
+"""``rdp``: Renyi differential privacy, the moments accountant. An upper bound.
 
-Abadi et al. 2016 [ACG+16], Mironov 2017 [Mir17]; for the sampled Gaussian Mironov, Talwar, Zhang
-2019 [MTZ19], here with moments by quadrature at any real order. The moments are converted at the best real order by
-Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12. For batches of fixed size drawn without replacement: Wang, Balle,
+Abadi et al. 2016 [ACG+16], Mironov 2017 [Mir17]; for the sampled Gaussian Mironov, Talwar, Zhang 2019 [MTZ19], here
+with moments by quadrature at any real order. Proposition 12 of Canonne, Kamath, Steinke 2020 [CKS20] converts the
+moments to epsilon or delta, at the best real order. For batches of fixed size drawn without replacement: Wang, Balle,
 Kasiviswanathan 2019 [WBK19], Theorem 27, a bound on the moments of a round that needs no dominating pair.
 
-``orders=32`` with ``conversion=0`` is the moments accountant as it was first published and shipped with TensorFlow: the
-moments t = 1, 2, ..., 32 of the loss, and Markov's inequality, ``delta = e^(K(t) - t eps)``, without the factor
-``t^t / (1 + t)^(1 + t)`` of the conversion of [CKS20]. It is a valid but looser upper bound.
+``orders=32`` with ``conversion=0`` is the moments accountant as it was first published and shipped with TensorFlow. It
+uses the log-moments K(t) of the loss at t = 1, 2, ..., 32, and Markov's inequality, ``delta = e^(K(t) - t eps)``,
+without the factor ``t^t / (1 + t)^(1 + t)`` of the conversion of [CKS20]. It is a valid but looser upper bound.
 
-Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: it uses only one moment of
-the loss, so it overstates epsilon, usually by 5 to 15 %, and by far more if large losses are rare (small rates with
-little noise). There is no lower end.
+Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: each bound uses only one
+moment of the loss, and is therefore usually 5 to 15 % above the true epsilon. It is far higher if large losses are rare
+(small rates with little noise). There is no lower end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PURE = math.inf  # order at which the Renyi divergence is the largest loss
 
 @dataclass(frozen=True)
 class RdpAccountant(PublishedAccountant):
-    """Renyi accountant at the best real order of each direction; the maximum is taken last.
+    """Renyi accountant, which uses the best real order in each direction; the larger bound is the answer.
 
     Args:
         orders: largest moment t, to use only t = 1, 2, ..., ``orders`` (Renyi orders t + 1) instead of the best real t.
@@ -54,12 +54,12 @@ class RdpAccountant(PublishedAccountant):
     summary = "upper bound: Renyi moments at the best real order (the moments accountant)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> UpperBound:
-        """Return the epsilon at which ``delta_finite`` is at most delta minus the mass at infinite loss."""
+        """Return the epsilon at which the bound on delta, with the mass at infinite loss, falls to the given delta."""
         direction, found = _worst(directions, lambda composition: self._epsilon(composition, delta))
         return epsilon_bound(self.name, direction, found.value, order=found.order)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaUpperBound:
-        """Return ``delta_finite`` plus the mass at infinite loss."""
+        """Return the bound on delta, with the mass at infinite loss."""
         direction, found = _worst(directions, lambda composition: self._log_delta(composition, epsilon))
         return delta_bound(self.name, direction, found.value, order=found.order)
 
@@ -87,11 +87,11 @@ class RdpAccountant(PublishedAccountant):
         return found._replace(value=log_delta_with(composition.infinite_mass_ends[1], found.value))
 
     def _moment(self, composition: RenyiComposition) -> Callable[[float], float]:
-        """Return the bound on K(t), raised by the loss of the conversion."""
+        """Return a bound on K(t) as a function of t, to which :meth:`_loss` is added."""
         return lambda t: renyi.log_moment(composition, t) - self._loss(t)
 
     def _loss(self, t: float) -> float:
-        """Amount by which Markov's inequality raises log delta over the sharp conversion; 0 with the latter."""
+        """Logarithm of the factor ``t^t / (1 + t)^(1 + t)`` if it is not to be used; 0 if it is."""
         return 0.0 if self.conversion else renyi.log_peak(t)
 
 

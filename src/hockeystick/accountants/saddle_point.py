@@ -5,18 +5,19 @@ composed loss and any t > 0
 
     delta(eps) = 1/(2 pi) int e^(F(t + is)) ds,      F(z) = K(z) - eps z - log z - log(1 + z),
 
-t taken at the saddle point F'(t) = 0:
+and t is taken at the saddle point, where F'(t) = 0. The option ``order`` selects the approximation:
 
-- ``order=1``: ``e^F / sqrt(2 pi F'')``; ``order=2`` (the default) times ``1 + F''''/(8 F''^2) - 5 F'''^2/(24 F''^3)``;
-- ``order=0``: the tilted sum is replaced by the normal law of its mean and variance. With
-  ``f(x) = e^(-tx) (1 - e^-x)_+``, whose total variation is ``2 t^t / (1 + t)^(1 + t)``, and d the Kolmogorov distance
-  of the two laws
+- ``order=1``: ``e^F / sqrt(2 pi F'')``.
+- ``order=2`` (the default): this times ``1 + F''''/(8 F''^2) - 5 F'''^2/(24 F''^3)``.
+- ``order=0``: the sum of losses, tilted by t, is replaced by a normal Z with its mean and variance. Let d be the
+  Kolmogorov distance of the two laws, and ``f(x) = e^(-tx) (1 - e^-x)_+``, which has total variation
+  ``2 t^t / (1 + t)^(1 + t)``. Then
 
       |delta - e^(K(t) - t eps) E f(Z - eps)| <= e^(K(t) - t eps) 2 d t^t / (1 + t)^(1 + t),
 
-  d by the theorem of Berry and Esseen (:class:`NormalForm`). K, mean, variance and third absolute
-  moment are themselves bounded (``accountants/shared/tilted_moments.py``). The bound by a single moment, from ``f <=
-  t^t / (1 + t)^(1 + t)``, is used where it is smaller.
+  with a bound on d by the theorem of Berry and Esseen (:class:`NormalForm`). K, mean, variance and third absolute
+  moment are known up to certified bounds (``accountants/shared/tilted_moments.py``). The upper bound by K(t) alone,
+  from ``f <= t^t / (1 + t)^(1 + t)``, is used where it is smaller.
 
 Cost: some dozens of sums over the nodes of one round, whatever the number of rounds. Known failure: where rare large
 losses dominate delta (small rates with little noise) the estimate is off by a factor, and the certified half-width at
@@ -53,7 +54,7 @@ BISECTIONS = 12  # bisections of a range of 0.25 in log t
 
 @dataclass(frozen=True)
 class SaddlePointAccountant(PublishedAccountant):
-    """Saddle-point approximation of each direction; the maximum is taken last."""
+    """Accountant by the saddle-point approximation of each direction; the larger value is the answer."""
 
     order: Annotated[
         int,
@@ -66,13 +67,13 @@ class SaddlePointAccountant(PublishedAccountant):
     summary = "estimate: steepest descent at the saddle point (order=0: certified, normal distribution and its error)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound | Estimate:
-        """Return the epsilon whose saddle point gives delta."""
+        """Return an estimate of epsilon by steepest descent, or for ``order=0`` an interval by the normal law."""
         if self.order == 0:
             return finite.bounded_epsilon(directions, delta, self.name, normal_epsilon)
         return finite.estimated_epsilon(directions, delta, self.name, self._epsilon)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
-        """Return delta by the expansion at the saddle point of epsilon."""
+        """Return an estimate of delta by steepest descent, or for ``order=0`` an interval by the normal law."""
         if self.order == 0:
             return finite.bounded_delta(directions, epsilon, self.name, normal_delta)
         return finite.estimated_delta(directions, epsilon, self.name, self._log_delta)
@@ -105,7 +106,7 @@ def epsilon_of(tilted: TiltedComposition, t: float) -> float:
 
 
 def tilt_of(tilted: TiltedComposition, epsilon: float) -> float:
-    """Return the saddle point of epsilon; F is convex on t > 0."""
+    """Return the saddle point t of epsilon: the minimum of F, which is convex on t > 0."""
     return math.exp(increasing_root(lambda log_t: epsilon_of(tilted, math.exp(log_t)) - epsilon, 0.0))
 
 
@@ -113,7 +114,7 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
     """Return the logarithm of the steepest-descent estimate of delta, at most 0.
 
     Raises:
-        NotApplicableError: the correction cancels the leading term.
+        NotApplicableError: the second term of the expansion nearly cancels the first.
     """
     second = found.variance + t**-2 + (1 + t) ** -2
     log = found.log - epsilon * t - math.log(t) - math.log1p(t) - 0.5 * math.log(2 * math.pi * second)
@@ -131,15 +132,16 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
 
 
 def normal_delta(composition: Composition, epsilon: float) -> Interval:
-    """Return certified ends of delta by the normal law at the saddle point of epsilon."""
+    """Return certified ends of delta from the normal law, with the tilt at the saddle point of epsilon."""
     tilted = TiltedComposition(composition)
     return NormalForm(tilted, tilt_of(tilted, epsilon)).delta(epsilon)
 
 
 def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Interval:
-    """Return ends of epsilon: where the upper end of delta is at most delta, and where its lower end is at least delta.
+    """Return certified ends of epsilon, by a search among saddle points.
 
-    Every such pair of epsilons is valid.
+    At the upper end of epsilon the upper bound on delta is at most ``deltas[0]``; at the lower end of epsilon the lower
+    bound on delta is at least ``deltas[1]``. Any two such epsilons are valid ends.
     """
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
@@ -156,7 +158,7 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Int
 
 
 def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, high: float) -> float:
-    """Log t at which the normal law, without its error, gives this delta, clipped to [low, high]."""
+    """The epsilon at which the normal law, without its error bound, gives this delta, clipped to [low, high]."""
 
     def excess(log_t: float) -> float:
         t = math.exp(log_t)
@@ -168,10 +170,12 @@ def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, hi
 
 
 def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, float]:
-    """Two nearby points of log t between which a condition starts to hold; both ``start`` if it holds at ``start``.
+    """Two nearby values of log t; the condition ``holds`` fails at the first, and holds at the second.
+
+    Both are ``start`` if the condition holds there.
 
     Raises:
-        NotApplicableError: the condition never holds.
+        NotApplicableError: the condition holds nowhere in the range of t.
     """
     before = after = start
     while not holds(after):
@@ -185,7 +189,7 @@ def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, f
 
 
 def increasing_root(f: Callable[[float], float], start: float) -> float:
-    """Return the root in log t of a function that increases through 0.
+    """Return the log t at which a function of log t, increasing through 0, is 0.
 
     Raises:
         NotApplicableError: there is no root within the range of t.
@@ -207,7 +211,7 @@ def increasing_root(f: Callable[[float], float], start: float) -> float:
 
 
 class _Sum(NamedTuple):
-    """Lower and upper bounds on K, mean and variance of the normal law, and a bound on the Kolmogorov distance."""
+    """Tilted sum of losses: bounds on K, mean and variance of the normal law used, bound on its Kolmogorov distance."""
 
     low: float
     high: float
@@ -220,19 +224,21 @@ class _Sum(NamedTuple):
 class NormalForm:
     """Normal law in place of the tilted sum of losses, at one tilt, with a certified error.
 
-    With S the tilted sum and ``f(x) = e^(-tx) (1 - e^-x)_+``, ``delta = e^(K(t) - t eps) E f(S - eps)``. For Z normal
-    with mean m and variance v
+    Let S be the tilted sum and ``f(x) = e^(-tx) (1 - e^-x)_+``; then ``delta = e^(K(t) - t eps) E f(S - eps)``. For Z
+    normal with mean m and variance v,
 
         E f(Z - eps) = e^(-g^2/2) [e(t sqrt(v) - g) - e((t + 1) sqrt(v) - g)] / 2,
 
-    ``g = (m - eps) / sqrt(v)``, ``e(z) = erfcx(z / sqrt(2))``. f rises from 0 to ``t^t / (1 + t)^(1 + t)`` and falls
-    back: ``|E f(S - eps) - E f(Z - eps)|`` is at most twice that peak times the Kolmogorov distance of S and Z
-    (integrate by parts). This distance is at most the sum of two terms. The first is ``0.56 sum E |X_i|^3 / V^(3/2)``
-    (Berry, Esseen; the constant for different summands by Shevtsova 2010 [She10]). The second is the distance of the
-    normal law with the true mean and variance from the normal law used, ``|dm| / sqrt(2 pi v) + (s - 1) / sqrt(2 pi
-    e)``, s the larger ratio of the two standard deviations. Gaussian rounds stay Gaussian under the tilt. Each can be
-    divided into any number of parts, whose third moments vanish as their number grows: Gaussian rounds count in V
-    alone.
+    with ``g = (m - eps) / sqrt(v)`` and ``e(z) = erfcx(z / sqrt(2))``. As x grows, f rises from 0 to its peak
+    ``t^t / (1 + t)^(1 + t)`` and falls back to 0. Integration by parts shows that ``|E f(S - eps) - E f(Z - eps)|`` is
+    at most twice the peak times the Kolmogorov distance of S and Z. This distance is at most the sum of two terms. The
+    first is ``0.56 sum E |X_i|^3 / V^(3/2)``, with X_i the centred tilted losses and V the variance of S (Berry,
+    Esseen; the constant for different summands is by Shevtsova 2010 [She10]). The second bounds the distance between
+    two normal laws, one with the true mean and variance, one with m and v. It is
+    ``|dm| / sqrt(2 pi v) + (s - 1) / sqrt(2 pi e)``, with dm the difference of the means, and s >= 1 the ratio of the
+    larger to the smaller standard deviation. Gaussian rounds stay Gaussian under the tilt. Each can be divided into any
+    number of independent Gaussian parts, and the sum of the parts' third moments vanishes as their number grows. Hence
+    Gaussian rounds enter the first term through V only.
     """
 
     tilted: TiltedComposition
@@ -244,14 +250,15 @@ class NormalForm:
         return representable(self.tilt)
 
     def value(self, epsilon: float) -> float:
-        """Return delta by the normal law, without its error."""
+        """Return delta by the normal law, without its error bound."""
         found = self._sum
         return math.exp(min(found.high - self.t * epsilon, LARGEST)) * self._expectation(epsilon)[0]
 
     def delta(self, epsilon: float) -> Interval:
-        """Return certified ends of delta; the upper one is the moment bound if that is smaller.
+        """Return certified ends of delta.
 
-        The moment bound is ``e^(K - t eps) t^t / (1 + t)^(1 + t)``.
+        The upper end is the smaller of the normal law's value with its error and of
+        ``e^(K - t eps) t^t / (1 + t)^(1 + t)``.
         """
         found, t = self._sum, self.t
         value, error = self._expectation(epsilon)
@@ -283,7 +290,7 @@ class NormalForm:
         return _Sum(low, high, mean, variance, distance)
 
     def _expectation(self, epsilon: float) -> tuple[float, float]:
-        """``E f(Z - eps)`` and a bound on its rounding error; (0, inf) on overflow."""
+        """``E f(Z - eps)`` and a bound on its rounding error; (0, inf) if it cannot be evaluated."""
         from scipy.special import erfcx
 
         found, t = self._sum, self.t

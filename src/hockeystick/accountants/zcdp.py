@@ -1,16 +1,17 @@
 """``zcdp``: zero-concentrated differential privacy. An upper bound: one number rho per round, and rho adds up.
 
 Dwork, Rothblum 2016 [DR16]; Bun, Steinke 2016 [BS16], Definition 1.1 and Lemma 1.7: if every round has
-``D_alpha(P || Q) <= rho alpha`` for all alpha > 1, the composition has the same bound with the sum of the rho.
-Gaussian noise has ``rho = mu^2/2`` (Proposition 1.6), which is exact; losses in [-epsilon, epsilon] have ``epsilon
-tanh(epsilon/2)``, below the ``epsilon^2/2`` of Proposition 3.3, and Laplace noise ``theta - 1 + e^-theta`` (proofs in
-``pairs/concentrated.py``). Black boxes fail with their probability delta, which counts in full (Section 8).
-The sum is converted at the best real order by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12:
+``D_alpha(P || Q) <= rho alpha`` for all alpha > 1, the composition has the same bound with the sum of all rounds' rho.
+For Gaussian noise ``rho = mu^2/2`` (Proposition 1.6), which is exact. For losses in [-epsilon, epsilon]
+``rho = epsilon tanh(epsilon/2)``, which is below the ``epsilon^2/2`` of Proposition 3.3; for Laplace noise
+``rho = theta - 1 + e^-theta`` (proofs in ``pairs/concentrated.py``). The failure probability delta of a black box is
+added to delta in full (Section 8). The sum of rho gives delta at the best real order, by Canonne, Kamath, Steinke 2020
+[CKS20], Proposition 12:
 
     delta(epsilon) <= e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t)      for every t > 0
 
-Cost: arithmetic. Known failure: sampling does not amplify it. A sampled Gaussian round has the same rho as one on all
-records, so DP-SGD is accounted as if every batch were the whole dataset. There is no pure epsilon.
+Cost: arithmetic. Known failure: rho is not amplified by sampling. A sampled Gaussian round has the same rho as one on
+all records, so DP-SGD is accounted as if every batch were the whole dataset. No epsilon is found at delta 0.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ UNAMPLIFIED = "sampling amplifies concentrated DP only if the loss is bounded; h
 
 
 class ZcdpAccountant(UpperBoundAccountant[Composition]):
-    """Sums of rho, converted at the best order."""
+    """Accountant that adds up rho over the rounds, and converts the sum at the best order."""
 
     name = "zcdp"
     summary = "upper bound: zero-concentrated DP, the sum of the rounds' rho; sampling does not help"
@@ -43,13 +44,13 @@ class ZcdpAccountant(UpperBoundAccountant[Composition]):
         return compositions(directions, many=True)
 
     def looseness(self, directions: Directions) -> str | None:
-        """Return a note if some sampled round has a loss without a largest value."""
+        """Return a note if some sampled round has an unbounded loss, since rho then ignores the sampling."""
         pairs = (pair for _, composition in self.subjects(directions) for pair, _ in composition.rounds)
         loose = any(isinstance(pair, SAMPLED) and pair.loss_range[1] == math.inf for pair in pairs)
         return UNAMPLIFIED if loose else None
 
     def epsilon_above(self, rounds: Composition, delta: float) -> float:
-        """Return the epsilon at which ``delta_finite`` is at most delta minus the mass at infinite loss."""
+        """Return the epsilon at which the bound on delta of finite losses is delta minus the mass at infinite loss."""
         infinite = rounds.infinite_mass_ends[1]
         if not rounds.rounds:
             return 0.0
@@ -58,7 +59,7 @@ class ZcdpAccountant(UpperBoundAccountant[Composition]):
         return epsilon_from(quadratic(rho(rounds)), log_left(delta, infinite)).value
 
     def log_delta_above(self, rounds: Composition, epsilon: float) -> float:
-        """Return the log of ``delta_finite`` plus the mass at infinite loss."""
+        """Return the log of the bound on delta of finite losses plus the mass at infinite loss."""
         if not rounds.rounds:
             return -math.inf
         return log_delta_with(rounds.infinite_mass_ends[1], log_delta_by(quadratic(rho(rounds)), epsilon).value)

@@ -1,1 +1,1 @@
-"""Parts shared by published accountants: lattices, tilting, normal forms, guarantees of single rounds."""
+"""Parts that several published accountants share: lattices, exponential tilting, and guarantees of single rounds."""

@@ -1,42 +1,45 @@
-"""Losses in buckets ``i h``, -n <= i <= n, rounded to one side; the masses under P and Q give a correction.
+"""Losses rounded up or down to buckets ``i h``, -n <= i <= n, with a correction of most of the rounding.
 
-**Plain.** Meiser, Mohammadi 2018 [MM18]. Bucket i holds the outcomes with ``(i - 1) h < L <= i h``. For the upper end
-every loss counts as the upper end of its bucket, losses above n h are in the bucket at infinity and losses below -n h
-are raised to it; for the lower end every loss counts as the lower end of its bucket, losses above n h are lowered to
-it, and losses below -n h are dropped. Either rounding moves ``E_P (1 - e^(eps - L))_+`` to its side, also under
-composition, since the expectation is monotone in each loss.
+**Plain.** Meiser, Mohammadi 2018 [MM18]. Bucket i holds the outcomes with ``(i - 1) h < L <= i h``. For the upper bound
+on delta, a loss is rounded up to ``i h``; losses above n h become infinite, and losses below -n h are raised to -n h.
+For the lower bound, a loss is rounded down to ``(i - 1) h``; losses above n h are lowered to n h, and losses below -n h
+are dropped. Since ``E_P (1 - e^(eps - L))_+`` is increasing in the loss of each round, rounding up gives an upper bound
+on the delta of the composition, and rounding down a lower bound.
 
-**Corrected.** Every bucket has its mass ``a`` under P and its mass ``b`` under Q, and both compose by convolution. The
-difference of b and ``a e^(-i h)``, the value that the bucket's factor implies, is the error term of the paper, ``l = b
-- a e^(-i h) >= 0``, and the convolution of b is the paper's rule ``l = a_1 f_1 * l_2 + a_2 f_2 * l_1 + l_1 * l_2``, f
-the factors. After k rounds the losses in bucket i lie in ``((i - r) h, i h]``, r = 1 for one round; r adds under
-convolution, and becomes (r + 1) / 2 when two buckets become one. Let ``w = e^(eps - i h)`` and ``c = b e^(i h)``; c
-convolves like a and b, and is of the size of a. Then:
+**Corrected.** Every bucket has a mass ``a`` under P and a mass ``b`` under Q. Under composition the a are convolved,
+and so are the b. If all losses in bucket i were ``i h``, b would be ``a e^(-i h)``. The difference is the error term of
+the paper, ``l = b - a e^(-i h) >= 0``. The paper's rule ``l = a_1 f_1 * l_2 + a_2 f_2 * l_1 + l_1 * l_2``, with f the
+factors ``e^(-i h)``, is equivalent to the convolution of b. After k rounds the losses in bucket i lie in
+``((i - r) h, i h]``. For one round r = 1. The r of two laws are added when the laws are convolved; r becomes (r + 1) /
+2 when two neighbouring buckets are merged. Let ``w = e^(eps - i h)`` and ``c = b e^(i h)``; c is convolved like a and
+b, and is about as large as a. Then:
 
-- *virtual error*, for the lower end: ``delta >= sum_i (a - w c)_+``, whatever is in a bucket, by data processing:
-  ``(A - e^eps B)_+`` is convex and homogeneous. It is exact for a bucket whose losses are on one side of eps.
-- *real error*, for the upper end: where ``(i - r) h >= eps`` all losses of the bucket are at least eps, and its share
-  of delta is ``a - w c`` exactly, less by ``w (c - a)`` than the plain ``a (1 - w)``. The outcomes that were raised to
-  -n h count with the ratio they were raised to, so that their c is their a (they have no real error). The result is a
-  dominating pair, in which no loss is more than r buckets below its bucket.
-- Buckets with eps among their losses contribute at most the plain ``a (1 - w)``, as in the paper. With both masses
-known, the contribution is at most the value for losses at the two ends alone, ``(1 - e^(eps) / x)_+`` being convex in
-1 / x: it is less by ``(1 - w) (c - a) / (e^(r h) - 1)``, which agrees with the previous item at ``(i - r) h = eps``.
-This chord is an addition of this library.
+- *virtual error*, for the lower bound: ``delta >= sum_i (a - w c)_+``, wherever the losses lie in their buckets. This
+  is data processing, since ``(A - e^eps B)_+`` is convex and homogeneous in the masses (A, B). The term of a bucket is
+  exact if all its losses are at most eps, or all at least eps.
+- *real error*, for the upper bound: if ``(i - r) h >= eps``, all losses of the bucket are at least eps, and its
+  contribution to delta is exactly ``a - w c``. This is ``w (c - a)`` less than ``a (1 - w)``, the contribution after
+  plain rounding. Outcomes raised to -n h are given the likelihood ratio of -n h, so that c = a for them (no real
+  error). The resulting pair dominates the true one, and its losses in bucket i still lie in ``((i - r) h, i h]``.
+- If eps lies between ``(i - r) h`` and ``i h``, the bucket contributes at most ``a (1 - w)``, as in the paper. Since a
+  and c are both known, a smaller bound holds. ``(1 - e^(eps) / x)_+`` is convex in 1 / x, hence the contribution is
+  largest if all losses of the bucket are at the two ends of its range. This chord bound is less than ``a (1 - w)`` by
+  ``(1 - w) (c - a) / (e^(r h) - 1)``; at ``(i - r) h = eps`` it agrees with the previous item. It is an addition of
+  this library.
 
-The remaining error, at both ends, is at most r h times the mass between eps and ``eps + r h``. It is of second order in
-k h, while that of plain rounding is of first order. Once r h is large (:data:`MAX_CORRECTED`), there is no gain, and c
-is dropped. The lower end is then the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``, as it is wherever that is
-larger.
+The remaining error of either bound is at most r h times the mass between eps and ``eps + r h``. It is of second order
+in k h, while the error of plain rounding is of first order. Once r h is large (:data:`MAX_CORRECTED`), there is no
+gain, and c is dropped. The lower bound is then that of plain rounding, ``sum_i a (1 - e^(eps - (i - r) h))_+``, which
+is also used wherever it is the larger one.
 
-Charges. The upper end uses an upper bound on a and a lower bound on c; the lower end uses a lower bound on a and an
-upper bound on c: everything above is monotone in them. For outcomes that a convolution raises to -n h, c is ``e^(-r
-h)`` times what it was, which is at most their a. Convolutions are done by FFT; bounds on the a and on the c that their
-rounding may have misplaced are added to delta at the upper end and subtracted from it at the lower one, no weight being
-above 1. Losses are off by at most ``slip``, which is charged by moving eps to the safe side.
+**Rounding errors.** All expressions above increase with a and decrease with c. The upper bound therefore uses an upper
+bound on a and a lower bound on c; the lower bound uses a lower bound on a and an upper bound on c. For outcomes that a
+convolution raises to -n h, c is multiplied by ``e^(-r h)``, after which it is at most their a. Convolutions are done by
+FFT. Bounds on the parts of a and of c misplaced by their rounding are added to the upper bound on delta, and subtracted
+from the lower bound; no mass has a weight above 1 in delta. Losses are off by at most ``slip``. Therefore eps is moved
+by ``slip``, down for the upper bound and up for the lower bound.
 
-The names of the errors and the rule are quoted from the paper; no bound depends on them, since every bound is proved
-above.
+The names of the errors and the paper's rule are quoted for reference; every bound is proved above.
 """
 
 from __future__ import annotations
@@ -62,10 +65,10 @@ MAX_CORRECTED = 2.0  # smallest r h without correction
 
 @dataclass(frozen=True)
 class Correction:
-    """Masses under Q, each times ``e^(i h)`` of its bucket i.
+    """Masses of the buckets under Q, each multiplied by ``e^(i h)`` for bucket i (c of the module docstring).
 
     Attributes:
-        mass: c, shape (2n + 1,); too small at the upper end and too large at the lower one.
+        mass: c, shape (2n + 1,); rounded down when it serves the upper bound on delta, up when it serves the lower.
         error: bound on the mass misplaced by rounding.
     """
 
@@ -75,16 +78,16 @@ class Correction:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Law of the loss rounded to one side.
+    """Law of the loss, rounded up or down to buckets.
 
     Attributes:
         width: width h.
         mass: mass a of each bucket i = -n .. n, whose losses are at most ``i h``, shape (2n + 1,).
-        infinite: mass of the bucket at infinity.
+        infinite: mass at infinite loss.
         error: bound on the mass misplaced by rounding.
         slip: bound on the rounding error of the losses.
-        side: side of the truth on which delta lies.
-        reach: r, number of buckets by which a loss may be below the upper end of its bucket.
+        side: ``ABOVE`` if deltas of this law are upper bounds, ``BELOW`` if they are lower bounds.
+        reach: r; the losses in bucket i lie in ``((i - r) h, i h]``.
         correction: c, or None for plain rounding.
     """
 
@@ -99,7 +102,7 @@ class Buckets:
 
     @classmethod
     def of(cls, pair: DominatingPair, width: float, half: int, side: Side, corrected: bool) -> Buckets:
-        """Return the law of one round of a pair; if ``corrected``, with the masses under Q that a correction needs."""
+        """Return the law of one round; if ``corrected``, with the masses under Q that the correction needs."""
         edges = width * np.arange(-half, half + 1, dtype=np.float64)
         curve = PrivacyCurve(pair)
         p, p_error, q, q_error = cell_masses(curve, edges)
@@ -128,11 +131,11 @@ class Buckets:
 
     @property
     def half(self) -> int:
-        """Number n of buckets on either side of the middle one."""
+        """Number n of buckets on either side of bucket 0."""
         return len(self.mass) // 2
 
     def squared(self) -> Buckets:
-        """Return the buckets of twice the width: each takes two neighbours, with the upper end of their losses."""
+        """Return the law with buckets of twice the width; each of them is the union of two neighbours."""
         index = np.arange(-self.half, self.half + 1)
         to = -(-index // 2) + self.half
         size = len(self.mass)
@@ -147,7 +150,10 @@ class Buckets:
         return replace(self, width=width, mass=mass, error=self.error + SUM_ERROR, reach=reach, correction=found)
 
     def convolved(self, other: Buckets, negligible: float) -> Buckets:
-        """Return the composition of two laws, after doubling the width as often as needed."""
+        """Return the composition of two laws.
+
+        The width of their buckets is doubled until they agree and at most about ``negligible`` mass lies above n h.
+        """
         a, b = self, other
         while True:
             while a.width < b.width:
@@ -176,7 +182,7 @@ class Buckets:
         return replace(made, correction=_corrected(a, b, made))
 
     def log_delta(self, epsilon: float) -> float:
-        """Return the logarithm of delta on the safe side of all rounding."""
+        """Return the logarithm of a bound on delta: an upper bound if ``side`` is ``ABOVE``, else a lower bound."""
         losses = self.width * np.arange(-self.half, self.half + 1, dtype=np.float64)
         at = epsilon - self.side * self.slip
         start = int(np.searchsorted(losses, at, side="right"))
@@ -202,7 +208,7 @@ class Buckets:
 
 
 def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
-    """Correction of the composition of two laws; ``None`` if the losses of a bucket are too far apart to gain."""
+    """Correction of ``made``, the composition of a and b; ``None`` if its r h is too large for a correction to help."""
     one, two = a.correction, b.correction
     if one is None or two is None or made.reach * made.width >= MAX_CORRECTED:
         return None
@@ -222,9 +228,10 @@ def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
 def convolution(a: Array, b: Array) -> tuple[Array, float]:
     """Return the linear convolution of two non-negative arrays, and a bound on the mass that its rounding misplaces.
 
-    The heaviest entry x of a and y of b are split off: ``(x + a') * (y + b') = x y + x b' + y a' + a' * b'``. Only the
-    last term uses Fourier transforms. Each errs by e in the 2-norm (``numerics/fourier.py``), so that the term errs by
-    ``(3 e + 3 u) |a'|_2 |b'|_1``; the sum of n errors is at most sqrt(n) times their 2-norm.
+    Let x be the largest entry of a, y that of b, and a', b' the arrays with these entries set to 0. Then
+    ``(x + a') * (y + b') = x y + x b' + y a' + a' * b'``, and only ``a' * b'`` uses Fourier transforms. Each of three
+    transforms has a relative error e in the 2-norm (``numerics/fourier.py``). The error of ``a' * b'`` is therefore at
+    most ``(3 e + 3 u) |a'|_2 |b'|_1`` in the 2-norm, and the sum of its n entries' errors at most sqrt(n) times that.
     """
     from scipy.fft import irfft, rfft
 

@@ -1,75 +1,90 @@
 """Bounds on the density of the loss of a sampled Gaussian round, for the Fourier accountant as published.
 
-The round is that of a removed record, at rate q with noise sigma; omega is the density of its loss. Sampled densities
-composed on a circle have errors, which are bounded first. Step functions above and below omega follow.
+In the round a record is removed; its sampling rate is q, its noise sigma, and omega is the density of its loss. First,
+this module bounds the error in delta from replacing omega by samples and composing them on a circle. Second, it bounds
+omega by step functions from above and from below.
 
 **Errors.** Koskela, Jalko, Honkela 2020 [KJH20], version 1, Section 10 and its appendix, for q < 1/2:
 
     Lemma 12:   omega(y) <= M = sigma / (q sqrt(2 pi)) e^(1 / sigma^2)                      everywhere;
     Lemma 13:   omega(y) <= b(y) = sigma sqrt(2 / pi) e^(-(sigma^2 y + C)^2 / (2 sigma^2))  for y >= 2,
 
-``C = sigma^2 log(1 / (2 q)) - 1/2``; the exponent of Lemma 13 is printed with two minus signs, one too many. Both
-lemmas hold; the proof of Lemma 13 also needs ``sigma^2 y + C >= 0``, which fails for small noise at a rate near 1/2.
+with ``C = sigma^2 log(1 / (2 q)) - 1/2``. The exponent of Lemma 13 is printed with two minus signs, one too many. Both
+lemmas hold, but the proof of Lemma 13 also needs ``sigma^2 y + C >= 0``, which fails for small noise at a rate near
+1/2.
 
-**As printed.** Delta is off by at most err1 + (L - eps) (err2 + err3) + err4. Here err1 = P(S >= L), for which the
-paper gives no bound (Chernoff's is used here); err2 and err3 are errors of the density of k rounds, err2 from cutting
-the convolutions off at L, (10.9), err3 from making the density periodic, (10.13),
+**As printed.** The error of delta is at most err1 + (L - eps) (err2 + err3) + err4. Here err1 = P(S >= L), with S the
+sum of the losses; the paper gives no bound on it, and Chernoff's is used here. The terms err2 and err3 bound errors of
+the density of k rounds: err2 that of cutting the convolutions off at L, (10.9), and err3 that of making the density
+periodic, (10.13). They are
 
     2 b(L) ((L + 1) M)^(k - 2),      (L + 1)^(k - 2) sigma / (q sqrt(2 pi)) e^(1 / sigma^2) log(1 / (1 - q)^2) s,
 
-``s = sigma / (q pi) e^(-(sigma^2 L + C)^2 / (2 sigma^2) + 1 / sigma^2)``; and err4, (10.15), is the error of the
-Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. This is not accepted as proof here, for
-four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. The maximum
-of |omega'| is left as an unspecified constant. (10.13) assumes that the densities agree for x < L + log(1 - q), which
-holds for x >= 0 only, and then uses this at ``x - t``, which may be negative. And the C of (10.14) are values of the
-exact periodic convolution, while the method applies the trapezoidal rule to each convolution: no term covers the
-difference. Hence the error charged is the larger of :func:`printed` and of what follows.
+with ``s = sigma / (q pi) e^(-(sigma^2 L + C)^2 / (2 sigma^2) + 1 / sigma^2)``. The term err4, (10.15), is the error of
+the Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. These terms are not accepted as
+proof here, for four reasons:
 
-**Proved.** Let ``mu = sum_j h omega(s_j)``, at all points of the grid on the line, and ``D = d/dy``. With x the
-outcome, ``V = (1 - q) / q e^(-(x - 1/2) / sigma^2)`` and ``Z = 1 + V`` one has ``D x = sigma^2 Z`` and ``D Z = Z -
-Z^2``, whence
+- The step of n points on [-L, L] is ``2 L / n``, so that err4 should be ``max |h'| (L - eps) L / n``.
+- The maximum of |omega'| is left as an unspecified constant.
+- (10.13) assumes that omega and its periodic continuation agree for x < L + log(1 - q). This holds for x >= 0 only, but
+  is then used at ``x - t``, which may be negative.
+- The C of (10.14) are values of the exact periodic convolution, while the method applies the trapezoidal rule to each
+  convolution. No term covers the difference.
+
+The error bound used is therefore the larger of the printed one (:meth:`DensityErrors.printed`) and the following one.
+
+**Proved.** Let mu be the measure with mass ``h omega(s_j)`` at every point s_j = j h of the whole line, and let
+``D = d/dy``. With x the outcome of loss y, ``V = (1 - q) / q e^(-(x - 1/2) / sigma^2)`` and ``Z = 1 + V`` one has
+``D x = sigma^2 Z`` and ``D Z = Z - Z^2``. Hence
 
     omega' = omega [(1 - x) - (1 + x) V],
     omega'' = omega [(1 - x)^2 - sigma^2 + (2 x^2 + x - 1 - 2 sigma^2) V + (x^2 + 3 x + 2 - sigma^2) V^2],
 
 so that ``T1 = int |omega'|`` and ``T2 = int |omega''|`` are expectations under the mixture of N(0, sigma^2) and N(1,
-sigma^2). Under a component ``E V^j |p(x)|`` is a constant times ``E |p(x - j)|`` of the same component, at most
-``sqrt(E p(x - j)^2)``: closed forms, the constant C(sigma, q) of the paper. For a function f that vanishes at both
-ends, with f' of bounded variation, ``|h sum f(j h) - int f| <= h^2 / 16 TV(f')``: the error is ``h^2 int B_2({y / h}) /
-2 df'(y)``, B_2 lies in [-1/12, 1/6] and df' has no mass. Let w(s) = (1 - e^(eps - s))_+, whose
-slope is at most 1 and has variation 2. Exchange omega for mu in one round after the other: the convolution of w with
-the other rounds is bounded by a power of the mass m of mu, and so are its slope and half the variation of its slope.
-Hence
+sigma^2). Under either component, ``E V^j |p(x)|`` is a constant times ``E |p(x - j)|``, and
+``E |p(x - j)| <= sqrt(E p(x - j)^2)``. These bounds have closed forms, and provide the constant C(sigma, q) of the
+paper.
+
+Let f vanish at plus and minus infinity, with f' of bounded variation. Then
+``|h sum f(j h) - int f| <= h^2 / 16 TV(f')``. Indeed the error is ``h^2 int B_2({y / h}) / 2 df'(y)``, the Bernoulli
+polynomial B_2 lies in [-1/12, 1/6], and df' has total mass 0. Let w(s) = (1 - e^(eps - s))_+; its slope is at most 1
+and has variation 2. Replace omega by mu in one round after the other. The convolution of w with the other rounds is at
+most ``m^(k - 1)``, with m the mass of mu or 1, whichever is larger. The same bound holds for the slope of this
+convolution, and for half the variation of its slope. Hence
 
     |E_mu^k w - E_omega^k w| <= k m^(k - 1) h^2 / 16 (T2 + 2 T1 + 2 sup omega),     m <= 1 + h^2 / 16 T2,     (err4)
 
-which covers the convolutions and the last sum alike, and is of second order. ``sup omega <= min(M, T1 / 2)``. Points at
-and above L are left out: by Lemma 13 their mass is at most ``2 Q(sigma (L - h) + C / sigma)``, Q the normal tail; that
-costs the upper end ``k m^(k - 1)`` times that mass (err2). On the circle a sum at or above L gets too little weight, a
-sum below -L too much: the upper end is charged ``P_mu(S >= L)`` and the lower one ``P_mu(S < -L)`` (err1 and err3), by
-Chernoff's bound under the masses that were used. Each mass is computed with a relative error; the errors are summed,
-and charged like err2 at both ends.
+This err4 covers the convolutions and the final sum over losses, and is of second order in h. Here
+``sup omega <= min(M, T1 / 2)``. The method leaves out the points at and above L. By Lemma 13 their mass is at most
+``2 Q(sigma (L - h) + C / sigma)``, with Q the normal tail. Therefore ``k m^(k - 1)`` times this mass is added to the
+upper bound on delta (err2). On the circle a sum S at or above L gets too little weight, and a sum below -L too much.
+Therefore ``P_mu(S >= L)`` is added to the upper bound, and ``P_mu(S < -L)`` subtracted from the lower bound (err1 and
+err3). Both probabilities are bounded by Chernoff's inequality for the masses that were used. The masses are computed
+with rounding errors. ``k m^(k - 1)`` times the sum of these errors is added to the upper bound, and subtracted from the
+lower bound.
 
-The bound is useful only if err4 is small, with ``k h^2 T2 / 16`` below delta. T2 grows as ``1 / q^2``: at noise 1, rate
-0.01, L = 20 and n = 4e6 err4 is 2.1e-6 per round. The printed terms multiply err2 by (L + 1) M per round, 2,277 there,
-and are useful only for a few rounds and large n. The factor is not needed: convolving with a density raises no
-supremum, so that (10.6) gives ``(k - 1) b(L)``, :func:`log_truncation_linear`. The printed terms are bounded by their
-logarithms: they have thousands of digits.
+The bound is useful only if ``k h^2 T2 / 16`` is below delta. T2 grows as ``1 / q^2``: at noise 1, rate 0.01, L = 20 and
+n = 4e6, err4 is 2.1e-6 per round. In the printed terms err2 is multiplied by (L + 1) M for every round, which is 2,277
+in this example; they are useful only for a few rounds and large n. The factor (L + 1) M is not needed: convolution with
+a density does not raise a supremum, so that (10.6) gives ``(k - 1) b(L)``, :func:`log_truncation_linear`. The printed
+terms are computed as logarithms, since they may have thousands of digits.
 
-**Step functions.** Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], Section 6. The least step function above omega,
-with the mass of each cell at the cell's upper end, raises every hockey-stick divergence; the largest step function
-below omega, with masses at the lower ends, lowers every divergence. Over k rounds the masses are off by a factor of
-about ``e^(k h sup omega)`` in either direction: the price of bounding the density instead of the mass of a cell
-(:func:`~hockeystick.accountants.shared.loss_grid.rounded`).
+**Step functions.** Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], Section 6. Take the least step function above
+omega, constant on every cell of the grid, and move the mass of each cell to the cell's upper end: this raises every
+hockey-stick divergence. Take the largest step function below omega, and move the masses to the lower ends: this lowers
+every divergence. Over k rounds the masses are wrong by a factor of about ``e^(k h sup omega)`` in either case. The
+method :func:`~hockeystick.accountants.shared.loss_grid.rounded`, which uses the exact mass of each cell, does not have
+this factor.
 
-**One peak.** As above, ``(log omega)' = (1 - x) - (1 + x) V``, which is positive for ``x <= -1`` and negative for ``x
->= 1``. In between its sign is that of ``log((1 - x) / (1 + x)) - log V``, whose derivative ``1 / sigma^2 - 2 / (1 -
-x^2)`` is not positive for ``sigma^2 >= 1/2``: omega then rises up to one place and falls from there, so that its
-extremes over a cell are at the cell's ends, except in the cell of the peak. With less noise omega may have two peaks,
-and the method is refused.
+**One peak.** By the formula above, ``(log omega)' = (1 - x) - (1 + x) V``. This is positive for ``x <= -1`` and
+negative for ``x >= 1``. For x in between it has the sign of ``log((1 - x) / (1 + x)) - log V``. The derivative of this
+difference in x is ``1 / sigma^2 - 2 / (1 - x^2)``, which is not positive for ``sigma^2 >= 1/2``. Hence omega rises up
+to one peak and falls after it. Its extremes over a cell are at the cell's ends, except in the cell that contains the
+peak. With less noise omega may have two peaks, and the method is refused.
 
-**At the peak.** A loss s has the slope ``ds/dx = 1 / (sigma^2 (1 + V))``, so that ``|d log omega / dx| <= 2 / sigma^2``
-for x in [-1, 1]: between outcomes a < b on either side of the peak ``sup omega <= omega(a) e^(2 (b - a) / sigma^2)``.
+**At the peak.** The loss s as a function of the outcome x has the slope ``ds/dx = 1 / (sigma^2 (1 + V))``. Hence
+``|d log omega / dx| <= 2 / sigma^2`` for x in [-1, 1], and ``sup omega <= omega(a) e^(2 (b - a) / sigma^2)`` for any
+outcomes a < b on either side of the peak.
 """
 
 from __future__ import annotations
@@ -112,12 +127,12 @@ NO_BOUNDS = (
 
 @dataclass(frozen=True)
 class DensityErrors:
-    """Error bounds for one sampled Gaussian round on a window.
+    """Error bounds for one sampled Gaussian round, whose loss is sampled on a window [-L, L].
 
     Attributes:
-        noise: standard deviation over distance, sigma.
+        noise: standard deviation of the noise divided by the distance of the two means, sigma.
         rate: sample rate q.
-        grid: window.
+        grid: grid of losses on the window.
     """
 
     noise: float
@@ -126,7 +141,7 @@ class DensityErrors:
 
     @classmethod
     def of(cls, pair: DominatingPair, grid: LossGrid) -> DensityErrors:
-        """Return the analysis of one round of a pair.
+        """Return the error bounds for one round of a pair.
 
         Raises:
             NotApplicableError: the analysis does not cover the round, or the window is too short for Lemma 13.
@@ -143,7 +158,7 @@ class DensityErrors:
         return cls(noise, pair.rate, grid)
 
     def samples(self) -> tuple[LatticeLaw, float]:
-        """Return the density at each point of the window, times the step, and a bound on the sum of their errors."""
+        """Return the density times the step at each point of the window, and a bound on the sum of all their errors."""
         sigma, step, edge = self.noise, self.grid.step, math.log1p(-self.rate)
         first = math.floor(edge / step) + 1
         loss = step * np.arange(first, self.grid.highest + 1, dtype=np.float64)
@@ -169,7 +184,10 @@ class DensityErrors:
         return self._variation(((1 - two, -2.0, 1.0), (-1 - 2 * two, 1.0, 2.0), (2 - two, 3.0, 1.0)))
 
     def _variation(self, polynomials: tuple[tuple[float, float, float], ...]) -> float:
-        """Upper bound on ``sum_j E V^j |p_j|``, by the second moments of p_j under each component shifted by j."""
+        """Upper bound on ``sum_j E V^j |p_j(x)|``, with p_j given by its coefficients.
+
+        Each term is bounded by the root of the second moment of ``p_j(x - j)`` under each component of the mixture.
+        """
         two, total = self.noise**2, 0.0
         for j, (c0, c1, c2) in enumerate(polynomials):
             odds = j * (math.log1p(-self.rate) - math.log(self.rate) + 0.5 / two) + 0.5 * j * j / two
@@ -182,11 +200,11 @@ class DensityErrors:
 
     @property
     def supremum(self) -> float:
-        """Upper bound on the density."""
+        """Upper bound on the density omega."""
         return min(math.exp(min(log_density_bound(self.noise, self.rate), LARGEST)) * CARE, 0.5 * self.first_variation)
 
     def discretisation(self, rounds: int) -> float:
-        """Return err4, the error in delta from replacing densities by samples, in convolutions and in the last sum."""
+        """Return err4, the error in delta from replacing the density of each round by samples."""
         share = self.grid.step**2 / 16 * CARE
         one = share * (self.second_variation + 2 * self.first_variation + 2 * self.supremum)
         return rounds * self._powers(rounds, 0.0) * one
@@ -200,11 +218,14 @@ class DensityErrors:
         return rounds * self._powers(rounds, error) * tail
 
     def rounding(self, rounds: int, error: float) -> float:
-        """Return the error in delta from rounding; ``error`` bounds the sum of the samples' errors."""
+        """Return the error in delta from rounding, if the errors of one round's samples add up to at most ``error``."""
         return rounds * self._powers(rounds, error) * error
 
     def printed(self, rounds: int) -> float:
-        """Return (err2 + err3) L + err4 as printed, at epsilon 0, with the true step 2 L / n; infinity on overflow."""
+        """Return ``(err2 + err3) L + err4`` with the printed terms at epsilon 0.
+
+        The step is 2 L / n, not the printed one. The result is infinite on overflow.
+        """
         sigma, q, length = self.noise, self.rate, self.grid.length
         slope = self.supremum + 0.5 * self.second_variation
         total = slope * length**2 / self.grid.points
@@ -214,17 +235,20 @@ class DensityErrors:
         return total * CARE
 
     def _powers(self, rounds: int, error: float) -> float:
-        """``m^(k - 1)``, with m at least the mass of the samples, exact or computed."""
+        """Upper bound on ``m^(k - 1)``, with m the total mass of one round's samples.
+
+        It also holds for the computed samples, whose errors add up to at most ``error``.
+        """
         log = (rounds - 1) * math.log1p(self.grid.step**2 / 16 * self.second_variation * CARE + error)
         return math.exp(log) * CARE if log < LARGEST else math.inf
 
 
 def log_density(noise: float, rate: float, loss: Array) -> tuple[Array, Array]:
-    """Return the logarithm of the density at losses above ``log(1 - q)``, and a bound on the relative errors.
+    """Return the log of the density at losses above ``log(1 - q)``, and bounds on the relative errors of the density.
 
-    With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2
-    sigma))^2 / 2)``. The error of log u is the roundings of s and of the edge, divided by the distance of s from the
-    edge.
+    With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2 sigma))^2
+    / 2)``. Let the edge be log(1 - q), where u is 0. The error of log u is at most the rounding errors of s and of the
+    edge, divided by the distance of s from the edge.
     """
     edge = math.log1p(-rate)
     above, odds = loss - edge, edge - math.log(rate)
@@ -246,17 +270,17 @@ def _log_excess(above: Array) -> Array:
 
 
 def _from_centre(noise: float, rate: float, loss: float) -> float:
-    """``sigma^2 y + C``."""
+    """``sigma^2 y + C`` at the loss y, with the C of Lemma 13."""
     return noise**2 * (loss - math.log(2 * rate)) - 0.5
 
 
 def log_density_bound(noise: float, rate: float) -> float:
-    """Return log M, Lemma 12, an upper bound on any density of a loss."""
+    """Return log M of Lemma 12, an upper bound on the log of the density at any loss."""
     return math.log(noise / (rate * math.sqrt(2 * math.pi))) + noise**-2
 
 
 def log_tail_bound(noise: float, rate: float, loss: float) -> float:
-    """Return log b, Lemma 13, a bound on the density at a loss of 2 or more.
+    """Return log b of Lemma 13, an upper bound on the log of the density at a loss of 2 or more.
 
     Raises:
         ValueError: the loss is below 2, or ``sigma^2 y + C`` is negative, where the lemma is unproved.
@@ -268,21 +292,21 @@ def log_tail_bound(noise: float, rate: float, loss: float) -> float:
 
 
 def log_truncation(noise: float, rate: float, length: float, rounds: int) -> float:
-    """Return the logarithm of (10.9), the error of the density of k >= 2 rounds from convolving on [-L, L] only."""
+    """Return the log of (10.9): the density of k >= 2 rounds has at most this error if convolutions end at L."""
     more = math.log(length + 1) + log_density_bound(noise, rate)
     return math.log(2) + log_tail_bound(noise, rate, length) + (rounds - 2) * more
 
 
 def log_truncation_linear(noise: float, rate: float, length: float, rounds: int) -> float:
-    """Return the logarithm of ``(k - 1) b(L)``, a smaller bound than (10.9) on the same error.
+    """Return the log of ``(k - 1) b(L)``, a smaller bound than (10.9) on the same error.
 
-    It holds because convolving with a density raises no supremum.
+    It holds because convolution with a density does not raise a supremum.
     """
     return math.log(rounds - 1) + log_tail_bound(noise, rate, length)
 
 
 def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> float:
-    """Return the logarithm of (10.13), the error of the density of k >= 2 rounds from a periodic omega."""
+    """Return the log of (10.13): the density of k >= 2 rounds has at most this error if omega is made periodic."""
     first = log_density_bound(noise, rate) + (rounds - 2) * math.log(length + 1)
     last = math.log(noise / (rate * math.pi)) + noise**-2 - 0.5 * (_from_centre(noise, rate, length) / noise) ** 2
     return first + math.log(-2 * math.log1p(-rate)) + last
@@ -295,7 +319,7 @@ def most_rounds(noise: float, rate: float, length: float, log_error: float) -> i
 
 
 def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
-    """Return the masses of the step function above the density of the loss, or of the step function below it.
+    """Return the masses of a step function that bounds the density of the loss, from above or below by ``side``.
 
     Raises:
         NotApplicableError: the analysis does not cover the round, or the window begins above its least loss.
@@ -329,10 +353,10 @@ def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
 
 
 def _peak(noise: float, rate: float) -> tuple[float, float, float]:
-    """Return outcomes just below and above the peak, and an upper bound on the density there.
+    """Return outcomes just below and above the peak of the density, and an upper bound on its height.
 
     Raises:
-        NotApplicableError: rounding hides on which side of the peak they lie.
+        NotApplicableError: rounding hides on which side of the peak the outcomes lie.
     """
     odds = math.log1p(-rate) - math.log(rate)
 

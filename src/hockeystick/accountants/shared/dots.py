@@ -1,25 +1,28 @@
 """Lattice laws above and below the privacy curve of one round, accurate to second order in the gap.
 
-As a function of ``alpha = e^eps``, delta, ``E_P (1 - alpha e^-L)_+``, is convex; every convex function that falls from
-1 at 0 belongs to a law of L, whose mass at a kink alpha is alpha times the jump of the slope there. With another loss
-M, ``delta(eps)`` of L + M is the mean over M of the curve of L at ``eps - M``: a curve that lies above another
-everywhere still does after composition. With knots ``g_i = first + i gap``, and p, q the masses of a cell under P and
-Q:
+The privacy curve is ``delta = E_P (1 - alpha e^-L)_+`` as a function of ``alpha = e^eps``; it is convex. Conversely,
+every convex function that falls from 1 at 0 is the privacy curve of some law of L. Where it has a kink, at alpha, the
+law has a mass of alpha times the jump of the slope. If M is an independent loss, ``delta(eps)`` of L + M is the mean
+over M of the curve of L at ``eps - M``. Hence if one curve lies above another everywhere, it still does after
+composition with M. The lattice has the knots ``g_i = first + i gap``, and the cells between them. Let p and q be the
+masses of a cell under P and under Q.
 
 - **Above** (Doroshenko et al. 2022 [DGK+22], Section 4: connect the dots). The chords between the points of the curve
-  at the knots belong to the law in which each cell (l, r] is split between its ends with both masses kept: r has
-  P-mass ``(p - q e^l) / (1 - e^(l - r))``, and l the rest. Losses below the lattice are raised to it; losses above it
-  count as infinite.
-- **Below.** The tangents taken in the middle of the cells belong to the law in which the outcomes around each knot are
-  merged. The polygon through the values of the tangents at the knots, and its lower convex hull, lie below the
-  tangents: mass is lent between neighbouring knots until each merged outcome lies on its own knot
+  at the knots are the privacy curve of the following law. The mass of each cell (l, r] is moved to the losses l and r
+  so that its P-mass and its Q-mass are kept: r gets the P-mass ``(p - q e^l) / (1 - e^(l - r))``, and l the rest.
+  Losses below the lattice are raised to its first knot; losses above the lattice count as infinite.
+- **Below.** In the middle of each cell the curve has a tangent. The maximum of all tangents is the privacy curve of the
+  law in which the outcomes around each knot, from the middle of one cell to the middle of the next, are merged into
+  one. The loss of a merged outcome need not be its knot. Therefore, at each knot, take the smaller of the values of the
+  two adjacent cells' tangents. The polygon through these values lies below the tangents, and so does its lower convex
+  hull, which has all its masses on knots. It is computed by lending mass between neighbouring knots
   (``numerics/hull.py``). Atoms on knots stay where they are. Losses below the lattice are left out; losses above it are
-  lowered to it.
+  lowered to its last knot.
 
-Rounding. Masses err as in :func:`cell_masses`. In the law above, the uncertain part of a cell's mass goes to the
-cell's upper end; in the law below, it is subtracted from the excess over a knot. An error of a loss, as a fraction of
-the cell's width, moves the same fraction of its mass across the cell. Knots are off by roundings, the ``slip`` of the
-law.
+**Rounding.** :func:`cell_masses` bounds the errors of the masses. In the upper law, the uncertain part of a cell's mass
+goes to the cell's upper end. In the lower law it is subtracted from ``p - q e^g``, which determines by how much the
+merged outcome exceeds its knot g. If a loss is wrong by a fraction of the cell's width, the same fraction of its mass
+is moved across the cell. The ``slip`` of a law bounds the rounding errors of its knots.
 """
 
 from __future__ import annotations
@@ -72,11 +75,12 @@ def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
 
 
 def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
-    """Return a gap, from half the given gap up to it, whose lattice contains atoms of a pair.
+    """Return a gap, from half the given gap up to it, chosen so that atoms of a pair lie on the lattice.
 
-    The pair is the first one with several atoms whose spacing (if unknown, whose range) is at least the given gap;
-    without such a pair the given gap is returned. The lattice contains all atoms if their spacing is known, else the
-    outermost two. Other atoms may lie between its points: the hulls are bounds for any position of the atoms.
+    The pair is the first one that has several atoms and an atom spacing of at least the given gap (the range of the
+    atoms if the spacing is unknown). If there is no such pair, the given gap is returned. All atoms lie on the lattice
+    if their spacing is known, else the outermost two. Atoms off the lattice do no harm: the bounds hold wherever atoms
+    lie.
     """
     for pair in pairs:
         loss = pair.atoms.finite().loss
@@ -87,7 +91,10 @@ def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
 
 
 def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
-    """Return knots over the range of a pair, and one more above it; a knot lies on the highest atom, or else on 0."""
+    """Return knots over the range of a pair's losses, and one more above the range.
+
+    One knot lies on the highest atom, or on 0 if there are no atoms.
+    """
     low, high = loss_range(pair, log_floor)
     atoms = pair.atoms.finite().loss
     on = float(atoms.max()) if len(atoms) else 0.0
@@ -97,7 +104,7 @@ def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
 
 
 def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
-    """Return the connect-the-dots law, which dominates the pair."""
+    """Return the law of the chords (connect-the-dots), which dominates the pair."""
     curve, placed, low = PrivacyCurve(pair), _Placed.on(pair, knots), knots.losses[:-1]  # a curve may refuse
     if placed.alone:
         return placed.law(pair, knots, Side.ABOVE)
@@ -116,7 +123,7 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
-    """Return the law of the tangents (module docstring), which the pair dominates."""
+    """Return the law of the tangents (see the module docstring), which the pair dominates."""
     curve, placed = PrivacyCurve(pair), _Placed.on(pair, knots)  # a curve may refuse
     if placed.alone:
         return placed.law(pair, knots, Side.BELOW)
@@ -126,7 +133,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 
 def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
-    """Return the law of the tangents on a lattice; it lies below the pair whichever lattice is chosen."""
+    """Return the law of the tangents on a lattice; the pair dominates it, whichever lattice is chosen."""
     pair, at = curve.pair, knots.losses
     edges = np.append(at - 0.5 * knots.gap, at[-1] + 0.5 * knots.gap)
     p, p_error, q, q_error = cell_masses(curve, edges)
@@ -145,9 +152,9 @@ def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
 
 
 def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the P-mass of every cell and its error bound, then the same for Q.
+    """Return the P-masses of all cells, bounds on their errors, and the same two arrays for Q.
 
-    Each mass is a difference of tails, taken on the side where the tails are smaller.
+    Each mass is a difference of two upper tails or of two lower tails, whichever are smaller.
     """
     (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
     care = (ROUNDINGS + outcome_roundings(curve.outcome(edges))) * UNIT_ROUNDOFF
@@ -161,9 +168,10 @@ def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array,
 
 
 class _Placed(NamedTuple):
-    """Finite atoms that lie on knots up to a slip: indices of the knots and masses.
+    """Finite atoms that lie on knots up to rounding.
 
-    ``alone`` is True if the pair has no other finite losses.
+    The fields are the indices of their knots, their log-masses under P and Q, and a bound on the rounding of their
+    losses. ``alone`` is True if the pair has no other finite losses.
     """
 
     at: Index
@@ -174,7 +182,7 @@ class _Placed(NamedTuple):
 
     @classmethod
     def on(cls, pair: DominatingPair, knots: Knots) -> _Placed:
-        """Return the atoms of a pair that are off their knots by roundings at most."""
+        """Return the atoms of a pair that differ from a knot by rounding only."""
         atoms = pair.atoms.finite()
         atoms = atoms.kept(np.isfinite(atoms.log_p))
         at = np.rint((atoms.loss - knots.first) / knots.gap).astype(np.intp)
@@ -184,23 +192,23 @@ class _Placed(NamedTuple):
         return cls(at[on], atoms.log_p[on], atoms.log_q[on], 2 * float(slip[on].max(initial=0.0)), alone)
 
     def masses(self, log_mass: Array, n: int, side: Side) -> Array:
-        """Return masses of the atoms at n knots, rounded to a side."""
+        """Return the masses of the atoms at n knots; ``side`` says whether they are rounded up or down."""
         mass = np.exp(log_mass) * (1 + side * 8 * UNIT_ROUNDOFF * (4 + np.abs(log_mass)))
         return np.bincount(self.at, mass, n).astype(np.float64)
 
     def law(self, pair: DominatingPair, knots: Knots, side: Side) -> LatticeLaw:
-        """Return the exact law of a pair without other losses."""
+        """Return the law of a pair that has no finite losses except these atoms."""
         mass = self.masses(self.log_p, knots.n, side)
         return LatticeLaw(knots.first, knots.gap, mass, pair.infinite_mass * (1 + side * INFINITE), self.slip)
 
 
 def _slip(knots: Knots) -> float:
-    """Bound on the rounding of every knot."""
+    """Bound on the rounding error of any knot."""
     return 4 * UNIT_ROUNDOFF * _reach(knots)
 
 
 def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
-    """Return bounds on the error of each loss at an edge: its distance from the loss of the outcome at the cut."""
+    """Return, for each loss, a bound on the difference from the loss of the outcome at which the cells are cut."""
     smooth = curve.pair.smooth
     own = np.zeros_like(losses)
     if smooth is not None:
@@ -210,5 +218,5 @@ def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
 
 
 def _reach(knots: Knots) -> float:
-    """Upper bound on all numbers from which knots are formed."""
+    """Upper bound on the absolute value of every number computed in forming the knots."""
     return abs(knots.first) + knots.gap * knots.n

@@ -1,7 +1,7 @@
 """Guesses of epsilon or delta by Renyi moments, from which published methods choose lattices; no bound depends on them.
 
-The moments are those of the ``rdp`` accountant. If they are expensive (sampled Gaussian rounds of little noise, whose
-quadrature needs many nodes), slightly larger bounds on the moments replace them.
+The moments are computed as for the ``rdp`` accountant. Where that is expensive (sampled Gaussian rounds of little noise
+need many quadrature nodes), cheaper and slightly larger bounds on the moments are used.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ def moment_seconds(composition: RenyiComposition) -> float:
 
 
 def guessed_epsilon(composition: Composition, log_delta: float) -> RenyiBound:
-    """Return a guess of the epsilon at which finite losses have a given delta, and the Renyi order that gives it."""
+    """Return a guess of the epsilon at which finite losses have this log delta, and the Renyi order that gives it."""
     return epsilon_from(_moment(composition), log_delta)
 
 
 def guessed_log_delta(composition: Composition, epsilon: float) -> RenyiBound:
-    """Return a guess of log delta of the finite losses at an epsilon, and the order that gives it."""
+    """Return a guess of log delta of the finite losses at epsilon, and the Renyi order that gives it."""
     return log_delta_by(_moment(composition), epsilon)
 
 
 def _moment(composition: Composition) -> Callable[[float], float]:
-    """Return K(t) of at most ``KINDS`` kinds of rounds, with counts that stand for the kinds left out."""
+    """Return K(t), a log-moment of the composition, as a function of t.
+
+    Of more than ``KINDS`` kinds of rounds only some are used, with counts raised to represent the others.
+    """
     step = math.ceil(len(composition.rounds) / KINDS)
     few = RenyiComposition((pair, step * count) for pair, count in composition.rounds[step // 2 :: step])
     slack = SLACK if moment_seconds(composition) > DEAR else 0.0

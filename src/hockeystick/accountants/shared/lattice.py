@@ -1,9 +1,10 @@
 """Discrete privacy-loss laws on a lattice, and the certified ends of delta and epsilon of their composition.
 
 A law has masses at the losses ``first + j gap`` and at ``+inf``. With S the sum of all rounds and K its log-moment,
-``delta(eps) = p_inf + e^(K(t) - t eps) E_t f(S - eps)``, f and the tilted law as in ``numerics/lattice.py``, which
-charges the errors of the window and of the Fourier transform. This module chooses the tilt t and the window (any choice
-is valid), and tilts the laws, charging the roundings of the tilted masses.
+``delta(eps) = p_inf + e^(K(t) - t eps) E_t f(S - eps)``. Here f, and the expectation under the law tilted by t, are
+those of ``numerics/lattice.py``. That module bounds the errors of the Fourier transform and of restricting S to a
+window of losses. This module chooses t and the window (any choice is valid). It also tilts the laws, and bounds the
+rounding errors of the tilted masses.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class LatticeLaw:
 
     @cached_property
     def seen(self) -> tuple[Array, Array]:
-        """Losses and log-masses of the entries with positive mass."""
+        """Losses of the entries with positive mass, and the logarithms of these masses."""
         some = np.flatnonzero(self.mass)
         return self.losses[some], np.log(self.mass[some])
 
@@ -81,13 +82,16 @@ class LatticeLaw:
 
     @cached_property
     def sketch(self) -> LatticeLaw:
-        """Coarse copy of the law on at most ``GUIDE`` points, for the choice of parameters; no proof uses it."""
+        """Coarse copy of the law on at most ``GUIDE`` points, to choose parameters; no bound depends on it."""
         by = -(-len(self.mass) // GUIDE)
         padded = np.concatenate([self.mass, np.zeros(-len(self.mass) % by)]).reshape(-1, by)
         return LatticeLaw(self.first + 0.5 * (by - 1) * self.gap, by * self.gap, padded.sum(axis=1))
 
     def tilted(self, t: float, side: Side) -> GridLaw:
-        """Return the law tilted by t; rounding errors move its masses and losses to the given side."""
+        """Return the law with masses multiplied by ``e^(t loss)`` and normalised.
+
+        Masses and losses are rounded up or down by ``side``.
+        """
         kappa = self.log_moment(t) if self.mass.any() else 0.0
         with np.errstate(divide="ignore"):
             exponent = np.log(self.mass) + t * self.losses - kappa
@@ -109,7 +113,7 @@ def log_moment(laws: Laws, t: float) -> float:
 
 
 def infinite_mass(laws: Laws) -> float:
-    """Return the mass of the sum at infinity, ``1 - prod (1 - p_inf)^k``, to within a few roundings."""
+    """Return the mass of the sum at infinity, ``1 - prod (1 - p_inf)^k``, accurate to rounding."""
     if any(law.infinite >= 1 for law, _ in laws):
         return 1.0
     return -math.expm1(math.fsum(count * math.log1p(-law.infinite) for law, count in laws))
@@ -121,12 +125,18 @@ def has_mass(laws: Laws) -> bool:
 
 
 def tilt_for_delta(laws: Laws, log_delta: float) -> float:
-    """Return the t that nearly minimises ``(K(t) - log delta + log peak(t)) / t``, the Renyi bound on epsilon."""
+    """Return the t that nearly minimises ``(K(t) - log delta + log peak(t)) / t``, the Renyi bound on epsilon.
+
+    Here ``peak(t)`` is ``t^t / (1 + t)^(1 + t)``.
+    """
     return _least(laws, lambda t, k: (k - log_delta + log_peak(t)) / t)
 
 
 def tilt_for_epsilon(laws: Laws, epsilon: float) -> float:
-    """Return the t that nearly minimises ``K(t) - t eps + log peak(t)``, the Renyi bound on log delta."""
+    """Return the t that nearly minimises ``K(t) - t eps + log peak(t)``, the Renyi bound on log delta.
+
+    Here ``peak(t)`` is ``t^t / (1 + t)^(1 + t)``.
+    """
     return _least(laws, lambda t, k: k - t * epsilon + log_peak(t))
 
 
@@ -141,7 +151,7 @@ def _least(laws: Laws, bound: Callable[[float, float], float]) -> float:
 
 
 def variance(laws: Laws, t: float) -> float:
-    """Return the approximate variance of the sum under the law tilted by t, from the sketches."""
+    """Return the approximate variance of the sum tilted by t, from coarse copies of the laws."""
     total = 0.0
     for law, count in laws:
         losses, log_mass = law.sketch.seen
@@ -153,7 +163,7 @@ def variance(laws: Laws, t: float) -> float:
 
 
 def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Window:
-    """Return a window with tilted mass at most about ``e^log_outside`` on either side, by Markov's inequality."""
+    """Return a window, on either side of which the tilted sum has mass about ``e^log_outside`` at most (Markov)."""
     k = log_moment(laws, tilt)
     scale = math.sqrt(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2))
     high, above = _best(laws, scale, lambda these, s: (log_moment(these, tilt + s) - k - log_outside) / s)
@@ -171,7 +181,7 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
 
 
 def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
-    """Return the window between two given losses, with Chernoff parameters of good bounds on the mass outside."""
+    """Return the window [low, high], with Chernoff parameters for bounds on the mass below and above it."""
     if not has_mass(laws):
         return Window(low, high, 1.0, 1.0)
     # uses the laws themselves, since the block width of a sketch, times the number of rounds, may exceed the window
@@ -182,25 +192,28 @@ def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
 
 
 def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> tuple[float, float]:
-    """Return the smallest value of a bound, and its Chernoff parameter, among the candidates best on the sketches."""
+    """Return the smallest value of a bound found, and its Chernoff parameter.
+
+    The bound is first evaluated at many parameters on coarse copies of the laws, then at the few best on the laws.
+    """
     sketches = [(law.sketch, count) for law, count in laws]
     parameters = sorted((scale * STRIDES).tolist(), key=lambda s: bound(sketches, s))
     return min((bound(laws, s), s) for s in parameters[:TRIED])
 
 
 def points_of(window: Window, gap: float) -> int:
-    """Return the number of points on the circle of a window."""
+    """Return the number of lattice points that a window needs, rounded up to a fast length for Fourier transforms."""
     return fast_length(math.ceil((window.high - window.low) / gap) + 1)
 
 
 def compose(laws: Laws, tilt: float, window: Window, side: Side, remedy: str) -> GridSum:
-    """Return the law of the sum of all rounds on a window, whose deltas bound the truth from one side.
+    """Return the law of the sum of all rounds on a window; its deltas bound the true ones from one side.
 
     Args:
         laws: pairs of law and count, all with the same gap.
         tilt: tilt t > 0.
         window: losses between which the sum is formed.
-        side: side of the truth on which the answers must lie.
+        side: ``ABOVE`` for upper bounds on delta, ``BELOW`` for lower bounds.
         remedy: advice in the error about too many points.
 
     Raises:
@@ -218,7 +231,7 @@ def compose(laws: Laws, tilt: float, window: Window, side: Side, remedy: str) ->
 
 @dataclass(frozen=True)
 class Enclosed:
-    """Two compositions on one window, one above the truth and one below it."""
+    """Two compositions on one window: deltas of ``above`` are upper bounds, deltas of ``below`` lower bounds."""
 
     above: GridSum
     below: GridSum
@@ -226,17 +239,17 @@ class Enclosed:
 
     @classmethod
     def of(cls, above: Laws, below: Laws, tilt: float, window: Window, remedy: str) -> Enclosed:
-        """Return the compositions at a tilt; any tilt gives valid bounds."""
+        """Return the compositions of two lists of laws; any tilt gives valid bounds."""
         up = compose(above, tilt, window, Side.ABOVE, remedy)
         down = compose(below, tilt, window, Side.BELOW, remedy)
         return cls(up, down, window)
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of log delta at epsilon ``low``, and the upper end at epsilon ``high``."""
+        """Return a lower bound on log delta at epsilon ``low``, and an upper bound at epsilon ``high``."""
         return min(self.below.log_delta(low), 0.0), min(self.above.log_delta(high), 0.0)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lower end of epsilon at log delta ``low``, and the upper end, maybe infinite, at ``high``."""
+        """Return a lower bound on epsilon at log delta ``low``, and an upper bound, maybe infinite, at ``high``."""
         middle, width = 0.5 * (self.window.low + self.window.high), self.window.high - self.window.low
         slope, top = max(self.above.t, 1 / width), max(self.window.high, 1.0)
         upper = upper_end(self.above.log_delta, high, max(middle, 0.0), slope, PRECISION)

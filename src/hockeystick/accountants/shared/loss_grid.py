@@ -1,15 +1,16 @@
 """The privacy loss of one round on an equidistant grid, for the Fourier accountant.
 
-``s_j = j h`` for ``-n/2 <= j < n/2``, ``h = 2 length / n``. Three ways to place the loss on it:
+The grid points are ``s_j = j h`` for ``-n/2 <= j < n/2``, with ``h = 2 length / n``. The loss is placed on the grid in
+one of three ways:
 
-- :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` at ``s_j``, mass above the grid at plus infinity, mass below on the
-lowest point. By first-order stochastic dominance every hockey-stick divergence goes up.
-- :func:`rounded` down: the mass of ``(s_j, s_(j+1)]`` at ``s_j``, mass above on the highest point, mass below dropped.
-Every divergence goes down.
-- :func:`sampled`: the density at ``s_j`` times h. It is not a bound.
+- :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` is placed at ``s_j``, mass above the grid at plus infinity, and
+  mass below the grid on the lowest point. This loss is stochastically larger, so every hockey-stick divergence goes up.
+- :func:`rounded` down: the mass of ``(s_j, s_(j+1)]`` is placed at ``s_j``, mass above the grid on the highest point,
+  and mass below the grid is dropped. Every divergence goes down.
+- :func:`sampled`: the density at ``s_j`` times h is placed at ``s_j``. This gives no bound.
 
-Masses of cells err as in ``cell_masses`` (``accountants/shared/dots.py``). The outcomes at which cells are cut are off
-by roundings of their losses, which the ``slip`` of the law bounds.
+``cell_masses`` bounds the errors of the masses (``accountants/shared/dots.py``). The ``slip`` of the law bounds the
+error from computing the outcomes that lie at the grid points.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ STRIDE = 0.02  # step of the stencil, in scales of the outcome
 
 @dataclass(frozen=True, slots=True)
 class LossGrid:
-    """Grid of ``points`` losses, ``step`` apart, from ``-length`` to below ``length``."""
+    """Grid of ``points`` losses, ``step`` apart; the first is about ``-length``, the last below ``length``."""
 
     length: float
     points: int
@@ -46,17 +47,20 @@ class LossGrid:
 
     @property
     def lowest(self) -> int:
-        """Index of the first point."""
+        """Index j of the first point; its loss is ``j * step``."""
         return -(self.points // 2)
 
     @property
     def highest(self) -> int:
-        """Index of the last point."""
+        """Index j of the last point; its loss is ``j * step``."""
         return self.lowest + self.points - 1
 
 
 def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
-    """Return the law of the loss rounded up or down to the grid, which bounds every divergence from that side."""
+    """Return the law of the loss rounded up or down to the grid.
+
+    Rounded up, it gives upper bounds on every hockey-stick divergence; rounded down, lower bounds.
+    """
     first, last = _range(pair, grid)
     losses = grid.step * np.arange(first, last + 1, dtype=np.float64)
     curve = PrivacyCurve(pair)
@@ -71,7 +75,7 @@ def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
 
 
 def sampled(pair: DominatingPair, grid: LossGrid) -> LatticeLaw:
-    """Return the density of the loss times h, an estimate; atoms are moved to the nearest point."""
+    """Return masses that are the density of the loss times h, an estimate; atoms are moved to the nearest point."""
     first, last = _range(pair, grid)
     mass = np.zeros(last - first + 1)
     smooth = pair.smooth
@@ -89,7 +93,7 @@ def sampled(pair: DominatingPair, grid: LossGrid) -> LatticeLaw:
 
 
 def _slope(smooth: SmoothPart, x: Array) -> Array:
-    """``dL/dx`` by central differences of sixth order."""
+    """Derivative of the loss at the outcomes x, by central differences of sixth order."""
     wide = (smooth.loss(x + STRIDE) - smooth.loss(x - STRIDE)) / (2 * STRIDE)
     d = STRIDE / (1 + float(np.nanmax(np.abs(wide), initial=0.0)))
     terms = [c * (smooth.loss(x + i * d) - smooth.loss(x - i * d)) for i, c in enumerate(STENCIL, start=1)]
@@ -98,7 +102,7 @@ def _slope(smooth: SmoothPart, x: Array) -> Array:
 
 
 def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
-    """First and last index of the grid's part that contains the loss, up to tails of mass ``exp(LOG_LEFT_OUT)``."""
+    """First and last index of the grid points around the loss, without its tails of mass ``exp(LOG_LEFT_OUT)``."""
     low, high = loss_range(pair, LOG_LEFT_OUT)
     first = max(math.floor(max(low / grid.step, grid.lowest)) - 1, grid.lowest)
     last = min(math.ceil(min(high / grid.step, grid.highest)) + 1, grid.highest)

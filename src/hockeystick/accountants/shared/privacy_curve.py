@@ -1,8 +1,8 @@
 """The privacy curve of one round and the law of its loss, the input of published accountants.
 
-``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, the mass at infinite loss included (Balle, Wang 2018 [BW18],
-Theorem 5). Distribution functions come in closed form; expectations by Gauss-Legendre quadrature over the densities,
-which is accurate to about 1e-14, without a certified error.
+``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, the mass at infinite loss included (Balle, Wang 2018 [BW18], Theorem 5).
+The two probabilities are computed in closed form. Expectations are computed by Gauss-Legendre quadrature over the
+densities, which is accurate to about 1e-14, without a certified error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOST = 1e-300  # bound on a mass that underflows
 
 @dataclass(frozen=True)
 class PrivacyCurve:
-    """Loss law of one round of a dominating pair, for arrays of losses.
+    """Law of the loss of one round of a dominating pair; its methods take arrays of losses.
 
     >>> from hockeystick.pairs.gaussian import GaussianPair
     >>> epsilon = np.array([0.0, 1.0])
@@ -33,7 +33,7 @@ class PrivacyCurve:
     [0.382925, 0.126937]
 
     Raises:
-        NotApplicableError: losses or log-masses may err by more than roundings.
+        NotApplicableError: the pair declares errors of its losses or log-masses beyond rounding.
     """
 
     pair: DominatingPair
@@ -47,15 +47,15 @@ class PrivacyCurve:
             )
 
     def above(self, loss: Array) -> tuple[Array, Array]:
-        """Return ``P(loss < L < inf)`` and ``Q(loss < L < inf)``, shape of ``loss``."""
+        """Return ``P(loss < L < inf)`` and ``Q(loss < L < inf)``, both of the shape of ``loss``."""
         return self._masses(loss, above=True)
 
     def below(self, loss: Array) -> tuple[Array, Array]:
-        """Return ``P(L <= loss)`` and ``Q(L <= loss)``, shape of ``loss``; Q may have mass at minus infinity."""
+        """Return ``P(L <= loss)`` and ``Q(L <= loss)``, both of the shape of ``loss``; L = -inf is included."""
         return self._masses(loss, above=False)
 
     def outcome(self, loss: Array) -> Array:
-        """Return the outcome of the smooth part at each loss; 0 if there is no smooth part."""
+        """Return the outcome at which the continuous part of the pair has each loss; 0 if there is no such part."""
         smooth = self.pair.smooth
         return np.zeros_like(loss) if smooth is None else smooth.outcome(loss)
 
@@ -82,7 +82,7 @@ class PrivacyCurve:
         return np.concatenate(losses), np.concatenate(weights)
 
     def _masses(self, loss: Array, above: bool) -> tuple[Array, Array]:
-        """Masses under P and Q of the finite losses above each loss, or else of all losses at or below it."""
+        """P-mass and Q-mass of finite losses above each given loss, or else of all losses at or below it."""
         atoms = self.pair.atoms.finite() if above else self.pair.atoms
         order = np.argsort(atoms.loss, kind="stable")
         first = np.searchsorted(atoms.loss[order], loss, side="right")  # index of the first atom above each loss
@@ -97,13 +97,16 @@ class PrivacyCurve:
 
 
 def unseen_mass(pair: DominatingPair) -> float:
-    """Return the Q-mass at losses of minus infinity, ``Q(L = -inf)``."""
+    """Return ``Q(L = -inf)``, the Q-mass of outcomes that are impossible under P."""
     atoms = pair.atoms
     return float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
 
 
 def outcome_roundings(x: Array) -> Array:
-    """Return the number of roundings of a distribution function that the outcome x causes: its square, at most 1600."""
+    """Return the square of the outcome x, at most 1600.
+
+    The error of a distribution function at x grows by this number of roundings, because x is rounded.
+    """
     roundings: Array = np.square(np.minimum(np.abs(x), 40.0))
     return roundings
 

@@ -1,9 +1,10 @@
 """Guarantees of one round as a black box: (epsilon, delta) points on its privacy curve, rounded up.
 
-A round is (epsilon, delta) in the direction of its pair (P, Q) if ``delta_(P||Q)(epsilon) <= delta``; *mutually* if the
-same holds for (Q, P), with ``delta_(Q||P)(epsilon) = Q(L < -epsilon) - e^epsilon P(L < -epsilon)``. Theorems that
-assume losses in [-epsilon, epsilon] (advanced and optimal composition) need the mutual guarantee: if losses are bounded
-on one side only, the loss under P may equal epsilon with certainty.
+A round has the guarantee (epsilon, delta) in the direction of its pair (P, Q) if ``delta_(P||Q)(epsilon) <= delta``.
+The guarantee is *mutual* if also ``delta_(Q||P)(epsilon) <= delta``, where
+``delta_(Q||P)(epsilon) = Q(L < -epsilon) - e^epsilon P(L < -epsilon)``. Theorems that assume losses in [-epsilon,
+epsilon] (advanced and optimal composition) need the mutual guarantee: if losses are only known to be at most epsilon,
+the loss under P may equal epsilon with certainty.
 """
 
 from __future__ import annotations
@@ -76,14 +77,14 @@ class RoundGuarantee:
 
     @cached_property
     def least_delta(self) -> float:
-        """Mass at infinite loss, below which no epsilon brings delta."""
+        """Mass at infinite loss (if mutual, the larger one of both directions); no epsilon has a smaller delta."""
         mass = self.pair.infinite_mass
         if self.mutual:
             mass = max(mass, unseen_mass(self.pair))
         return mass * (1 + RELATIVE) + 4 * TINY if mass else 0.0
 
     def delta(self, epsilon: Array) -> Array:
-        """Return an upper bound on delta at each epsilon >= 0, which allows for roundings of losses and epsilons."""
+        """Return an upper bound on delta at each epsilon >= 0, valid in spite of rounding errors."""
         slack = 16 * UNIT_ROUNDOFF * epsilon + (self.pair.supremum_error if self.pair.loss_range[1] < math.inf else 0.0)
         at = epsilon - slack
         curve = PrivacyCurve(self.pair)
@@ -97,9 +98,10 @@ class RoundGuarantee:
         return np.where(epsilon >= self.edge, self.least_delta, inside)
 
     def epsilon(self, delta: float, refinements: int = REFINEMENTS) -> float:
-        """Return nearly the smallest epsilon at which delta is not exceeded; ``inf`` if there is none.
+        """Return nearly the smallest epsilon at which the bound on delta is at most ``delta``.
 
-        Its relative excess over the smallest is about ``64^-refinements``.
+        The result exceeds the smallest epsilon by a relative amount of about ``64^-refinements``; it is ``inf`` if
+        there is none.
         """
         if self.edge == 0.0 or float(self.delta(np.zeros(1))[0]) <= delta:
             return 0.0 if self.least_delta <= delta else math.inf
@@ -116,7 +118,10 @@ class RoundGuarantee:
         return high
 
     def _reach(self, delta: float) -> float:
-        """An epsilon valid for delta: at most about twice the smallest, or the edge; ``inf`` if there is none."""
+        """An epsilon at which the bound on delta is at most ``delta``; ``inf`` if there is none.
+
+        It is at most about twice the smallest such epsilon, or else :attr:`edge`.
+        """
         if delta < self.least_delta:
             return math.inf
         if delta <= LOST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
@@ -125,9 +130,9 @@ class RoundGuarantee:
         return outward(lambda at: float(self.delta(np.array([at]))[0]) <= delta, epsilon, epsilon, self.edge)
 
     def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
-        """Return a table of epsilons and their deltas, each of shape (points,).
+        """Return ``points`` epsilons and the bounds on delta there, each of shape (points,).
 
-        The epsilons run from 0 to one whose delta is far below the given delta.
+        The epsilons run from 0 to one at which the bound is far below the given delta.
         """
         reach = self._reach(max(delta * MIN_SHARE, 2 * LOST, self.least_delta))
         if (reach, points) not in self._known_tables:  # in a search, many deltas have the same reach
@@ -141,9 +146,10 @@ class RoundGuarantee:
 
 
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
-    """``p - e^epsilon q`` plus its rounding error, from the masses above a loss (``privacy_curve.py``).
+    """``p - e^epsilon q`` plus a bound on its rounding error.
 
-    A loss slightly different from epsilon makes the result too small only by the square of the difference.
+    Here p and q are the masses under P and Q of losses above a threshold, and ``infinite`` is added to p. The threshold
+    need not be epsilon exactly: the result changes only by the square of the difference.
     """
     p, q = masses
     lifted = times_exp(q, epsilon)
@@ -156,16 +162,17 @@ Kinds = Sequence[tuple[RoundGuarantee, int]]
 
 
 def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> list[tuple[RoundGuarantee, int]]:
-    """Return the guarantee of each round with a positive count, and that count."""
+    """Return the guarantee of each round with a positive count, together with the count."""
     return [(RoundGuarantee(pair, mutual), count) for pair, count in rounds if count]
 
 
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
-    """Return deltas, one for each kind of round, with ``sum count * delta <= budget``; ``None`` if there are none.
+    """Return one delta for each kind of round, with ``sum count * delta <= budget``.
 
-    Any split gives a bound. This one keeps ``sum count * cost(epsilon)`` small: at a given price of delta, every kind
-    takes the entry of its table with the smallest cost plus price times delta. The price is the lowest at which the
-    deltas fit in the budget. What remains of the budget is shared in proportion to the deltas.
+    Any such deltas give a bound. These ones keep ``sum count * cost(epsilon)`` small. For a given price per unit of
+    delta, every kind takes from its table the epsilon and delta with the smallest ``cost(epsilon) + price * delta``.
+    The price is the lowest at which these deltas fit in the budget. The rest of the budget is shared in proportion to
+    the deltas. The result is ``None`` if the budget is too small.
     """
     total = sum(count for _, count in kinds)
     spent = math.fsum(count * kind.least_delta for kind, count in kinds)
@@ -194,10 +201,11 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
 
 
 class SplitAccountant(UpperBoundAccountant[Kinds]):
-    """Accountant whose theorem composes mutual guarantees of the rounds, at the best split of delta found.
+    """Accountant that composes mutual guarantees of the rounds, with delta split among the rounds and a slack.
 
-    Any split gives a bound. Delta is split in units of ``-log(1 - delta_i)``, in which independent failures of
-    probability delta_i add up.
+    The slack is the part of delta that the composition theorem itself uses. Any split gives a bound; the best one found
+    is taken. Delta is split in units of ``-log(1 - delta_i)``, which add up for independent failures of probability
+    delta_i.
     """
 
     @abstractmethod
@@ -205,11 +213,11 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         """Return epsilon of the composition from the epsilons of the rounds, at ``delta' = 1 - e^-slack``."""
 
     def searchable(self, kinds: Kinds) -> bool:
-        """Return True if the theorem is cheap enough for a search of the best share of the slack."""
+        """Return True if the theorem is cheap enough for a search of the best part of delta to use as slack."""
         return True
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Kinds]]:
-        """Return the rounds of each direction with mutual guarantees, without folding Gaussians.
+        """Return the mutual guarantees of each direction's rounds; Gaussian rounds are not merged.
 
         Raises:
             NotApplicableError: there are too many kinds of rounds.
@@ -226,11 +234,14 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return found
 
     def epsilon_above(self, rounds: Kinds, delta: float) -> float:
-        """Return the bound at the best share of the slack in delta."""
+        """Return the bound on epsilon, with the best part of delta as slack."""
         return self._epsilon(rounds, delta, self._best_share(rounds, delta), REFINEMENTS)
 
     def log_delta_above(self, rounds: Kinds, epsilon: float) -> float:
-        """Return a log delta at which the bound on epsilon is small enough, at the best share of the slack found."""
+        """Return the log of a delta at which the bound on epsilon is at most ``epsilon``.
+
+        The best part of delta found is used as slack.
+        """
 
         refinements = REFINEMENTS if len(rounds) <= MANY else ROUGH  # with many kinds, the search uses tables
 
@@ -243,7 +254,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return found
 
     def _best_share(self, kinds: Kinds, delta: float) -> float:
-        """Share of the slack in delta that gives nearly the smallest bound, by a search over its log-odds."""
+        """Fraction of delta to use as slack, nearly the best; it is searched on the scale of its log-odds."""
         if not (kinds and 0 < delta < 1 and self.searchable(kinds)):
             return HALF
 
@@ -253,7 +264,10 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return 1 / (1 + math.exp(-least_place(bound, -LOG_ODDS, LOG_ODDS, xtol=PRECISION)))
 
     def _epsilon(self, kinds: Kinds, delta: float, share: float, refinements: int) -> float:
-        """The smallest of three bounds: with this share of the slack, with no slack, and at the largest losses."""
+        """The smallest of three bounds on epsilon.
+
+        They are: with this share of delta as slack; without slack; and with each round at its largest loss.
+        """
         if not kinds:
             return 0.0
         if any(kind.least_delta >= 1 for kind, _ in kinds):
@@ -273,21 +287,24 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
 
 
 def _tables(kinds: Kinds, budget: float) -> tuple[Array, Array]:
-    """Epsilons and deltas of all tables, each of shape (kinds, points)."""
+    """Epsilons and deltas of the tables of all kinds of rounds, each of shape (kinds, points)."""
     points = max(TABLE * MANY // max(len(kinds), MANY), LEAST_TABLE)
     tables = [kind.table(budget / count, points) for kind, count in kinds]
     return np.stack([epsilon for epsilon, _ in tables]), np.stack([delta for _, delta in tables])
 
 
 def epsilons(kinds: Kinds, deltas: Sequence[float], refinements: int = REFINEMENTS) -> list[float]:
-    """Return the epsilon of each kind of round at its delta; a rough search over many kinds reads it from tables."""
+    """Return the epsilon of each kind of round at its delta.
+
+    If there are many kinds and the search is rough, epsilons are read from tables.
+    """
     if len(kinds) > MANY and refinements < REFINEMENTS:
         return _tabled(kinds, deltas)
     return [kind.epsilon(delta, refinements) for (kind, _), delta in zip(kinds, deltas, strict=True)]
 
 
 def _tabled(kinds: Kinds, deltas: Sequence[float]) -> list[float]:
-    """Smallest epsilon of each kind's table at which its delta is not exceeded."""
+    """For each kind of round, the smallest epsilon in its table whose delta is at most the given one."""
     tabled, table = _tables(kinds, _total(kinds, deltas))
     within = table <= np.array(deltas)[:, None]
     within[:, -1] = True
@@ -295,7 +312,7 @@ def _tabled(kinds: Kinds, deltas: Sequence[float]) -> list[float]:
 
 
 def _entries(table: Array, index: npt.NDArray[np.intp]) -> list[float]:
-    """Entry of each row at its index."""
+    """For each row of the table, the entry at the index given for the row."""
     found: list[float] = table[np.arange(len(table)), index].tolist()
     return found
 

@@ -1,15 +1,16 @@
 """Mean-preserving rounding of a privacy loss to a lattice, and a bound on the sum of its errors.
 
-Gopi, Lee, Wutschitz 2021 [GLW21], Algorithm 2, DiscretizePRV: every loss is rounded to the nearest of the
-points ``j h``, and the lattice is shifted by mu so that the mean is that of the loss. The error of one round has mean
-0 and lies in an interval of width h; by Hoeffding's inequality (Lemma 5.3 there) the sum of k independent ones stays
-within ``h sqrt((k / 2) log(2 / eta))`` with probability ``1 - eta``.
+Gopi, Lee, Wutschitz 2021 [GLW21], Algorithm 2, DiscretizePRV: every loss is rounded to the nearest point ``j h``, and
+all points are then shifted by one number mu, so that the rounded loss has the mean of the loss. The rounding error of
+one round has mean 0 and lies in an interval of width h. By Hoeffding's inequality (Lemma 5.3 of [GLW21]) the sum of k
+independent errors is at most ``h sqrt((k / 2) log(2 / eta))`` in absolute value, with probability at least ``1 - eta``.
 
-The mean is bracketed cell by cell: for a set of outcomes with masses p and q, whose losses lie in [l, r], the mean of L
-under P is at least ``log(p / q)`` (Jensen: ``-log`` is convex in ``e^-L``) and at most the chord of ``-log`` between
-``e^-r`` and ``e^-l`` at ``q / p``. The two bounds are at most ``c^2 / 8`` apart for cells of width c.
+The mean of the loss is enclosed cell by cell. Let a cell have masses p and q under P and Q, and losses in [l, r]. Given
+the cell, the mean of ``e^-L`` under P is ``q / p``, and L is the convex function ``-log`` of ``e^-L``. By Jensen's
+inequality the mean of L is at least ``log(p / q)``. It is at most the value at ``q / p`` of the chord of ``-log``
+between ``e^-r`` and ``e^-l``. The two bounds differ by at most ``c^2 / 8`` for cells of width c.
 
-Masses are returned rounded up and rounded down, since delta is monotone in every mass.
+The law is returned with masses rounded up, for upper bounds on delta, and with masses rounded down, for lower bounds.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ EDGE = 1e-9  # in gaps: a largest loss this close to the edge of its cell gets a
 
 
 class Rounded(NamedTuple):
-    """Law of one round's finite loss after mean-preserving rounding to a lattice, up to a bias.
+    """Law of one round's finite loss, rounded to a lattice with its mean nearly kept.
 
     Attributes:
         above: law with masses rounded up.
         below: law with masses rounded down.
-        bias: bound on the distance of the rounded mean from the mean of the loss.
+        bias: bound on the difference of the means of the loss and of the rounded loss.
         lost: mass of the losses left out.
     """
 
@@ -54,22 +55,24 @@ class Rounded(NamedTuple):
 
 
 def deviation(count: float, log_eta: float) -> float:
-    """Return Hoeffding's bound on the absolute sum of independent errors, which fails with probability at most eta.
+    """Return Hoeffding's bound on the absolute sum of independent errors, which fails with probability eta at most.
 
-    There are ``count`` errors of mean 0, each in an interval of width 1.
+    There are ``count`` errors of mean 0, each in an interval of width 1; ``log_eta`` is the logarithm of eta.
     """
     return math.sqrt(0.5 * count * (math.log(2) - log_eta))
 
 
 def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = math.inf, *, kinds: int = 1) -> Rounded:
-    """Round the finite losses within ``length`` to a lattice, except for about ``2 e^log_lost`` of their mass.
+    """Round the finite losses in [-length, length] to a lattice, and nearly keep their mean.
+
+    Losses in the tails may be left out, with mass of at most about ``e^log_lost`` on either side.
 
     Args:
         pair: pair of one round.
         gap: gap of the lattice.
-        log_lost: logarithm of the mass that may be left out at either end.
-        length: half-width of the domain of the losses.
-        kinds: number of different rounds in one answer; more of them get fewer cells each.
+        log_lost: logarithm of the mass that may be left out on either side.
+        length: half-width of the domain of the losses; losses outside it are left out too.
+        kinds: number of different rounds in one answer; with more of them, each mean is computed from fewer cells.
     """
     low, high = loss_range(pair, log_lost)
     low, high = min(max(low, -length), length), max(min(high, length), -length)
@@ -99,7 +102,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
 
 
 def _mean(curve: PrivacyCurve, edges: Array, cells: int) -> tuple[float, float]:
-    """Bounds on ``E_P[L; first edge < L <= last edge]``, with at least ``cells`` cells."""
+    """Lower and upper bounds on ``E_P[L; first edge < L <= last edge]``, from at least ``cells`` cells."""
     fine = -(-cells // (len(edges) - 1))
     steps = np.linspace(0.0, 1.0, fine, endpoint=False)
     cuts = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])

@@ -1,7 +1,8 @@
 """Cumulants of the privacy loss under exponential tilting, by quadrature.
 
-``K(t) = log E_P [e^(tL); L < inf]`` and the cumulants of the law with density ``e^(tL - K(t))``, summed over the
-rounds, are the input of estimates at a saddle point. They are accurate to about 1e-13, without a certificate.
+Saddle-point estimates need ``K(t) = log E_P [e^(tL); L < inf]``, and the cumulants of the loss under the tilted law,
+which has the density ``e^(tL - K(t))`` with respect to P. Both are summed over the rounds. They are accurate to about
+1e-13, without a certificate.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ AT_THE_END = 1e-10  # largest fraction of tilted mass near the last node; with m
 
 
 class Cumulants(NamedTuple):
-    """K and its first four derivatives."""
+    """K(t) and its first four derivatives, which are the cumulants of the loss tilted by t."""
 
     log: float
     mean: float
@@ -36,7 +37,7 @@ class Cumulants(NamedTuple):
 
 @dataclass(frozen=True)
 class TiltedComposition:
-    """Cumulants of a composition at any tilt.
+    """Cumulants of the summed loss of a composition, tilted by any t.
 
     >>> from hockeystick.pairs import Composition
     >>> from hockeystick.pairs.gaussian import GaussianPair
@@ -52,7 +53,7 @@ class TiltedComposition:
         return [(*_ordered(pair), pair.infinite_mass) for pair, _ in self.composition.rounds]
 
     def at(self, t: float) -> Cumulants:
-        """Return the cumulants at t.
+        """Return the cumulants of the sum, tilted by t.
 
         Raises:
             NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
@@ -61,7 +62,7 @@ class TiltedComposition:
         return Cumulants(*(math.fsum(count * part[i] for count, part in parts) for i in range(5)))
 
     def rounds_at(self, t: float) -> list[Cumulants]:
-        """Return the cumulants of one round of each kind at t.
+        """Return the cumulants of one round of each kind, tilted by t.
 
         Raises:
             NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
@@ -101,7 +102,7 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
 
 
 def reach_of(composition: Composition, log_inverse: float) -> float:
-    """Return a half-width beyond which, on either side, the sum has mass about ``exp(-log_inverse)`` (Chernoff)."""
+    """Return r such that the sum has mass about ``exp(-log_inverse)`` at most above r, and below -r (Chernoff)."""
     scale = np.concatenate([-LADDER, LADDER])
     total = np.zeros_like(scale)
     most = 0.0
@@ -117,6 +118,6 @@ def reach_of(composition: Composition, log_inverse: float) -> float:
 
 
 def log_sum(exponent: Array) -> float:
-    """Return the logarithm of the sum of ``e^exponent`` over all entries, even if a term alone would overflow."""
+    """Return the logarithm of the sum of ``e^exponent`` over all entries, without overflow."""
     top = float(exponent.max())
     return top + math.log(float(np.exp(exponent - top).sum()))

@@ -1,15 +1,18 @@
 """Certified cumulants of tilted privacy losses, from two-sided values of K on the real line.
 
-Let X = L - c under the law tilted by t, ``psi(u) = E e^(uX) = e^(K(t + u) - K(t) - cu)``, ``M_j = E X^j``. From K at t,
-``t +- h`` and ``t +- 2h``, each with its error (``pairs/transform.py``):
+Let X = L - c, with expectations E under the law tilted by t, ``psi(u) = E e^(uX) = e^(K(t + u) - K(t) - cu)`` and
+``M_j = E X^j``. The moments are bounded by values of K at t, ``t +- h`` and ``t +- 2h``, which are known up to
+certified errors (``pairs/transform.py``):
 
-- ``A(h) = (psi(h) + psi(-h) - 2) / h^2 = sum_j 2 h^(2j - 2) M_2j / (2j)!``, all terms positive, hence
+- ``A(h) = (psi(h) + psi(-h) - 2) / h^2 = sum_j 2 h^(2j - 2) M_2j / (2j)!``, with all terms positive. Hence
   ``(4 A(h) - A(2h)) / 3 <= M_2 <= A(h)``.
-- ``B(h) = (psi(h) - psi(-h)) / (2h)``. With ``sinh(z)/z - 1 <= (cosh(z) - 1)/3`` and Cauchy-Schwarz
-  ``|B(h) - M_1| <= (h/3) sqrt(A(h) (A(2h) - A(h)))``, as ``E (cosh(hX) - 1)^2 = h^2 (A(2h) - A(h))``.
+- ``B(h) = (psi(h) - psi(-h)) / (2h)``. By ``sinh(z)/z - 1 <= (cosh(z) - 1)/3`` and the Cauchy-Schwarz inequality,
+  ``|B(h) - M_1| <= (h/3) sqrt(A(h) (A(2h) - A(h)))``, since ``E (cosh(hX) - 1)^2 = h^2 (A(2h) - A(h))``.
 
-The third absolute moment is bounded cell by cell of the outcome, by the cell's mass (in closed form) times the largest
-``|y|^3 e^(ty)`` on it; the tails are bounded by ``|y|^3 <= (3 / (e eta))^3 e^(eta y)`` and a moment of higher order.
+For the third absolute moment, the range of the outcome is divided into cells. Each cell contributes at most its mass,
+which has a closed form, times the largest value of ``|y|^3 e^(ty)`` on it, with y = L - c. The right tail is bounded by
+``|y|^3 <= (3 / (e eta))^3 e^(eta y)`` and K at a larger argument. The left tail contributes at most its mass times
+``(3 / (e t))^3``, the maximum of ``|y|^3 e^(ty)`` over y < 0.
 """
 
 from __future__ import annotations
@@ -39,14 +42,14 @@ RELATIVE_SLACK = 1e-12  # relative slack that covers some dozens of roundings
 
 
 class Interval(NamedTuple):
-    """Number between certified ends."""
+    """Certified lower and upper bound on a number."""
 
     low: float
     high: float
 
 
 class TiltedMoments(NamedTuple):
-    """Moments of one round's tilted loss: K(t), mean, variance, and an upper bound on ``E |L - E L|^3``."""
+    """Bounds for one round's loss L tilted by t: on K(t), mean and variance, and an upper one on ``E |L - E L|^3``."""
 
     log: Interval
     mean: Interval
@@ -60,12 +63,13 @@ def representable(t: float) -> float:
 
 
 def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoments:
-    """Return certified bounds on the moments at a representable t.
+    """Return certified bounds on the moments of one round, tilted by a t that :func:`representable` returned.
 
-    ``about`` holds the cumulants by quadrature. They determine c and h only; no bound depends on their accuracy.
+    ``about`` holds the cumulants by quadrature. They determine the c and h of the module docstring only; the bounds are
+    valid whatever their accuracy.
 
     Raises:
-        NotApplicableError: K of the pair is not known from both sides.
+        NotApplicableError: the pair has no two-sided values of K.
     """
     transform = pair.transform
     if transform is None:

@@ -1,18 +1,20 @@
-"""Law of the summed loss of the worst mechanisms with given per-round epsilons, on finitely many points, and its delta.
+"""Law of the summed loss of the worst mechanisms with given per-round epsilons, and its delta.
 
 The worst round with losses in [-epsilon_i, epsilon_i] is binary randomised response (Kairouz, Oh, Viswanath 2015
-[KOV15], Theorem 3.4): loss epsilon_i with probability ``1/(1 + e^-epsilon_i)``, else -epsilon_i. Equal rounds
-make a binomial law, different ones a lattice of products of binomials. Sum the last kind of round in order
-of its loss, and let S(x) be its P-mass and T(x) its Q-mass above x. Then
+[KOV15], Theorem 3.4): loss epsilon_i with probability ``1/(1 + e^-epsilon_i)``, else -epsilon_i. The sum over equal
+rounds has a binomial law. With several kinds of rounds, one kind is set apart. Let S(x) be the probability under P, and
+T(x) under Q, that the sum over this kind is above x. Let l be a possible sum over all other kinds, and p its
+probability under P, a product of binomial probabilities. Then
 
-    delta(epsilon) = sum of p (S(epsilon - l) - e^(epsilon - l) T(epsilon - l)) over the lattice of the others,
+    delta(epsilon) = sum of p (S(epsilon - l) - e^(epsilon - l) T(epsilon - l)) over all l.
 
-l the loss of the others and p its P-mass. If that lattice is too large, epsilons are rounded to the grid of Murtagh,
-Vadhan 2016 [MV16], Theorem 1.7 and its proof: up for an upper end, down for a lower one.
+If there are too many l, epsilons are rounded to the grid of Murtagh, Vadhan 2016 [MV16], Theorem 1.7 and its proof: up
+for an upper bound, down for a lower bound.
 
-Masses are computed outward from the mode, by the ratio of each to its neighbour, and normalised to 1, so that each errs
-by a few roundings per step. Terms below a floor are dropped; the upper end counts their mass. Losses err by roundings
-of the sum of epsilons, which are charged by moving epsilon.
+Binomial probabilities are computed from the mode outward, each from its neighbour by their ratio, and normalised to sum
+to 1. The error of each is a few roundings per step from the mode. Probabilities below a floor are dropped; a bound on
+their sum is added to the upper bound on delta. Losses have rounding errors relative to the sum of all epsilons;
+therefore epsilon is moved by as much, down for the upper bound and up for the lower bound.
 """
 
 from __future__ import annotations
@@ -39,7 +41,10 @@ Kinds = Sequence[tuple[float, int]]  # epsilon > 0 and count
 
 
 class Law(NamedTuple):
-    """Losses in ascending order with P-masses; bounds on the relative error of the masses and on the neglected mass."""
+    """Losses in ascending order with their P-masses, and two bounds.
+
+    ``error`` bounds the relative error of the masses, and ``missing`` the total mass of the losses left out.
+    """
 
     loss: Array
     p: Array
@@ -66,7 +71,10 @@ def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
 
 
 def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, float]:
-    """Masses of ``start + 1, start + 2, ...``, and a bound on the neglected sum, all relative to the mode's mass."""
+    """Binomial masses at ``start + 1, start + 2, ...``, and a bound on the sum of those left out.
+
+    Both are divided by the mass at the mode, ``start``.
+    """
     least, wanted = math.exp(floor), 64
     while True:
         steps = min(wanted, count - start)
@@ -85,26 +93,26 @@ def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, f
 
 
 def exact_points(kinds: Kinds) -> int:
-    """Return the number of points of the lattice of all kinds but the largest."""
+    """Return the number of possible sums of losses over all kinds of rounds but the most numerous one."""
     return math.prod(count + 1 for _, count in sorted(kinds, key=lambda kind: kind[1])[:-1])
 
 
 def rounding_step(kinds: Kinds, error: float) -> float:
-    """Return the grid of Murtagh, Vadhan 2016 [MV16] on which epsilon has the requested additive error."""
+    """Return the step of the grid of Murtagh, Vadhan 2016 [MV16] for this error of the composed epsilon."""
     rounds = sum(count for _, count in kinds)
     return math.log1p(error / (rounds + math.fsum(epsilon * count for epsilon, count in kinds) + 1))
 
 
 def rounding_work(kinds: Kinds, step: float) -> float:
-    """Return the number of terms that :func:`rounded_law` adds up."""
+    """Return the number of additions that :func:`rounded_law` needs."""
     rounds = sum(count for _, count in kinds)
     return rounds * (2 * math.fsum(count * (epsilon / step + 1) for epsilon, count in kinds) + 1)
 
 
 def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
-    """Return the law of the loss with every epsilon rounded to the grid, up or down by ``side``.
+    """Return the law of the summed loss with every epsilon rounded to the grid: up for ``ABOVE``, down for ``BELOW``.
 
-    Rounds are composed one after the other; all terms are positive.
+    Rounds are composed one after the other; only positive numbers are added.
     """
     places = [
         math.ceil(epsilon / step * (1 + 1e-12)) if side is Side.ABOVE else math.floor(epsilon / step * (1 - 1e-12))
@@ -123,12 +131,12 @@ def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
 
 
 def _log_sums_above(log_q: Array, law: Law) -> Array:
-    """Logarithm of the Q-mass at each loss and all losses above it.
+    """Logarithm of the Q-mass of all losses from each loss upwards.
 
-    At losses of some hundreds Q-masses underflow; without them the lower end of delta would be P's whole tail, which is
-    too large. They are therefore added up in blocks of adjacent losses, relative to the first loss ``l_b`` of block b.
-    Let ``S_k(b)`` be the sum over the k blocks from b on; k is doubled until it covers all blocks above b: ``S_2k(b) =
-    S_k(b) + e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
+    Q-masses underflow at losses of some hundreds. If they were taken as 0, the lower bound on delta would be P's whole
+    tail, which is too large. Therefore they are added up in blocks of adjacent losses, in units of ``e^-l_b``, with
+    ``l_b`` the first loss of block b. Let ``S_k(b)`` be the sum over the k blocks from b on. Starting from k = 1, k is
+    doubled until all blocks are covered: ``S_2k(b) = S_k(b) + e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
     """
     if not len(log_q) or float(log_q.min()) > -LARGEST:
         plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
@@ -152,11 +160,11 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
 
 
 class WorstCase:
-    """Sum of independent losses, with certified ends of its delta and epsilon.
+    """Sum of the losses of independent kinds of rounds, with certified bounds on its delta and epsilon.
 
     Args:
-        laws: law of each kind of round.
-        size: upper bound on the sum of losses.
+        laws: law of the summed loss of each kind of round.
+        size: upper bound on the sum of all losses.
     """
 
     def __init__(self, laws: Sequence[Law], size: float) -> None:
@@ -177,24 +185,27 @@ class WorstCase:
         self._slip = 16 * UNIT_ROUNDOFF * size
 
     def below(self, epsilon: float) -> float:
-        """Return the lower end of delta."""
+        """Return a lower bound on delta at epsilon."""
         value, size = self._value(epsilon + self._slip + 8 * UNIT_ROUNDOFF * epsilon)
         return max(value - self._error * size, 0.0)
 
     def above(self, epsilon: float) -> float:
-        """Return the upper end of delta."""
+        """Return an upper bound on delta at epsilon."""
         value, size = self._value(epsilon - self._slip - 8 * UNIT_ROUNDOFF * epsilon)
         return min(max(value, 0.0) + self._error * size + self._missing, 1.0)
 
     def epsilon(self, least: float, most: float) -> tuple[float, float]:
-        """Return certified ends of the epsilon at which delta lies between two positive numbers."""
+        """Return a lower bound on epsilon at delta ``most``, and an upper bound at delta ``least``, both positive."""
         high = self._size + 4 * self._slip
         if self.above(high) > least:
             return 0.0, high * (1 + 1e-15)
         return crossing(self.below, self.above, (least, most), high)
 
     def _value(self, epsilon: float) -> tuple[float, float]:
-        """The P-sum minus the Q-sum of delta (module docstring), and the P-sum plus the Q-sum."""
+        """Delta at epsilon by the formula of the module docstring, and the sum of the absolute values of its terms.
+
+        The terms are ``p S(epsilon - l)`` and ``p e^(epsilon - l) T(epsilon - l)`` for every l.
+        """
         at = epsilon - self._loss
         index = np.searchsorted(self._last, at, side="right")
         first = self._p * self._p_above[index]
