@@ -76,7 +76,7 @@ ACCOUNTANTS = Accountants(
 
 
 def accountant_named(name: str, proof: bool = False, options: Mapping[str, float] | None = None) -> Accountant:
-    """Return the accountant of this name with these options; with ``proof``, the accountant that proves its numbers.
+    """Return the accountant of this name with these options; with ``proof``, the accountant of proved bounds.
 
     Raises:
         InvalidInputError: the name or an option is unknown, or the accountant's numbers cannot be proved.

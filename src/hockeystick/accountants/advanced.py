@@ -35,7 +35,7 @@ from hockeystick.accountants.shared.round_guarantee import CARE, Kinds, SplitAcc
 
 
 class AdvancedAccountant(SplitAccountant):
-    """Advanced composition of per-round guarantees."""
+    """Accountant by advanced composition of per-round guarantees."""
 
     name = "advanced"
     summary = "upper bound: advanced composition of per-round (epsilon, delta)"

@@ -23,7 +23,7 @@ class CertifiedAccountant(Accountant):
     """Accountant that applies one of this library's engines to each direction (``directions/certified.py``).
 
     Attributes:
-        engine: engine for one direction; its default gap is used unless a gap is given.
+        engine: engine that answers for one direction; if no gap is given, the engine's default gap is used.
     """
 
     engine: ClassVar[EngineFactory]

@@ -25,8 +25,8 @@ class Accountant(ABC):
     Attributes:
         name: name, as given to ``accountant=`` and ``--accountant``.
         summary: one line for ``hockeystick accountants``: the method, and the kind of number it gives.
-        below: for rounds with separate upper and lower pairs: True if the accountant also uses the lower pairs; if
-            False, its answer has no lower end.
+        below: True if the accountant also uses the lower pairs of rounds that have separate upper and lower pairs; if
+            False, its answer for such rounds has no lower end.
         most_rounds: the largest number of rounds that it accepts.
         least_delta: the least delta above 0 that it accepts.
     """
@@ -68,7 +68,7 @@ class Accountant(ABC):
         """Refuse more rounds, or a smaller delta, than the accountant accepts.
 
         Raises:
-            NotApplicableError: there are more rounds, or delta is smaller.
+            NotApplicableError: there are more than ``most_rounds`` rounds, or delta is not 0 and below ``least_delta``.
         """
         rounds = sum(count for _, count in directions.kinds)
         for given, beyond, taken in (

@@ -32,7 +32,7 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-DEFAULT_INTERVAL = 1e-3  # default gap in losses, unless the error formula above requires a narrower one
+DEFAULT_INTERVAL = 1e-3  # default gap in losses, unless the module's error formula requires a narrower one
 DOUBTFUL = 0.01  # an interval of at least this relative width comes with a reason
 WIDTH = 1e-3  # relative width of epsilon for which the default gap is narrowed by the error formula
 FEW_POINTS = 1 << 20  # the default gap is widened until the lattice has at most this many points

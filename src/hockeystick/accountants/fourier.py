@@ -62,7 +62,7 @@ from hockeystick.values.side import Side
 POINTS = (1 << 16, 1 << 20)  # least and largest number of points chosen automatically
 DENSE = 1 << 22  # number of points with ``errors``: the errors of densities fall as the square of the step
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
-MAX_WORK = (1.2e7, 2.8e6)  # largest number of points times distinct rounds, of the estimate (about 10 s), of the bounds
+MAX_WORK = (1.2e7, 2.8e6)  # most points times distinct rounds: estimate (about 10 s), bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, unless a small delta requires less
 MOST_SCALE = 30.0  # log of the largest product of the rounds' masses, which is 1 except for rounding and lost mass
 SHARE = 1e-3  # mass that an automatic window leaves outside, as a fraction of delta

@@ -47,7 +47,7 @@ from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # largest numbers of points of the exact law, of terms of the rounded: seconds
+MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # most points of the exact law, terms of the rounded law: seconds
 MAX_SEARCHED = 20_000  # largest exact law, in points, for which the share of the slack is searched with 25 epsilons
 MOST_SEARCHED = 39_062_500  # the same for the rounds of one kind: 500,000 points at 80 standard deviations
 NOT_SEARCHED = "half of delta is used as slack, because optimising the share would take too long with so many rounds"

@@ -79,7 +79,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         return Ends(lower, upper, "delta is within the bucket at infinity" if math.isinf(upper) else None)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return log delta of the lower and of the upper law."""
+        """Return log delta of the composed lower law, and of the composed upper law."""
         guess = math.exp(max(guessed_log_delta(composition, epsilon).value, -LARGEST))
         delta = max(guess, composition.infinite_mass)
         up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))

@@ -43,7 +43,7 @@ from hockeystick.pairs.renyi import renyi_epsilon
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 
-SHARE = 1000.0  # default delta_error as a fraction of delta, or of a bound on it
+SHARE = 1000.0  # ratio of delta, or of a bound on it, to the default delta_error
 HOEFFDING = math.log(6.0)  # log of the fraction of delta_error for Hoeffding's inequality: one sixth
 EXCESS = 1e-3  # allowed excess over 1 of the product of all masses, by which Hoeffding's part is multiplied
 DOMAINS = 5 / 6 - EXCESS  # fraction of delta_error that is left for mass outside the domains

@@ -27,7 +27,7 @@ from hockeystick.pairs import Composition, MixturePair, PoissonRemovePair, Poiss
 from hockeystick.pairs.renyi import epsilon_from, log_delta_by
 from hockeystick.values.adjacency import Direction
 
-CARE = 16 * UNIT_ROUNDOFF  # relative: a dozen roundings
+CARE = 16 * UNIT_ROUNDOFF  # relative margin for a dozen roundings
 SAMPLED = (MixturePair, PoissonRemovePair, PoissonSubstitutionPair)
 UNAMPLIFIED = "sampling amplifies concentrated DP only if the loss is bounded; here rounds count as if unsampled"
 """Note on a bound for a plan with sampling."""

@@ -313,7 +313,7 @@ def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> 
 
 
 def most_rounds(noise: float, rate: float, length: float, log_error: float) -> int:
-    """Return the largest number of rounds for which (10.9) is at most a given error; 1 if two rounds exceed it."""
+    """Return the largest number of rounds for which (10.9) is at most a given error; 1 if two are too many."""
     spare = log_error - log_truncation(noise, rate, length, 2)
     return 1 if spare < 0 else 2 + math.floor(spare / (math.log(length + 1) + log_density_bound(noise, rate)))
 

@@ -20,7 +20,10 @@ SLACK = 1e-3  # error of log delta, harmless for the choice of a lattice
 
 
 def moment_seconds(composition: RenyiComposition) -> float:
-    """Return the approximate time in seconds for the moments of one answer, from their quadrature nodes at order 2."""
+    """Return the approximate time for the moments that one answer needs, in seconds.
+
+    It is estimated from the number of quadrature nodes at order 2.
+    """
     transforms = [pair.transform for pair, _ in composition.rounds]
     return NODE * sum(found.moment_nodes(1.0) for found in transforms if isinstance(found, MixtureTransform))
 

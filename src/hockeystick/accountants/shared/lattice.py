@@ -108,7 +108,7 @@ Laws = Sequence[tuple[LatticeLaw, int]]
 
 
 def log_moment(laws: Laws, t: float) -> float:
-    """Return an upper bound on the log-moment K(t) of the sum."""
+    """Return an upper bound on the log-moment K(t) of the sum of all rounds."""
     return math.fsum(count * law.log_moment(t) for law, count in laws)
 
 

@@ -43,14 +43,14 @@ LEAST_TABLE = 129  # smallest number of epsilons of a table
 LOG_PRICES = (-100.0, 720.0)  # range of the log of the price: cost per unit of delta
 HALF = 0.5  # share of the slack in delta if the best share is not searched
 LOG_ODDS = 14.0  # the log-odds of the slack's share of delta are searched between minus this and this
-PRECISION = 1e-3  # of log delta at a given epsilon, and of these log-odds, whose square enters the bound
-CARE = 64 * UNIT_ROUNDOFF  # relative, for dozens of roundings
+PRECISION = 1e-3  # error of log delta at a given epsilon, and of these log-odds, whose error enters the bound squared
+CARE = 64 * UNIT_ROUNDOFF  # relative margin for dozens of roundings
 MIN_SHARE = 1e-12  # smallest share of delta that a kind of rounds gets, unless its epsilon is its largest loss
 
 
 @dataclass(frozen=True)
 class RoundGuarantee:
-    """Upper bound on the privacy curve of one round.
+    """Upper bound on the privacy curve of one round; if ``mutual``, on the larger of the curves in both directions.
 
     >>> from hockeystick.pairs import GaussianPair
     >>> round(RoundGuarantee(GaussianPair(1.0), mutual=True).epsilon(1e-5), 4)
@@ -210,7 +210,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
 
     @abstractmethod
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
-        """Return epsilon of the composition from the epsilons of the rounds, at ``delta' = 1 - e^-slack``."""
+        """Return epsilon of the composition at ``delta' = 1 - e^-slack``, from the epsilon of each kind of round."""
 
     def searchable(self, kinds: Kinds) -> bool:
         """Return True if the theorem is cheap enough for a search of the best part of delta to use as slack."""

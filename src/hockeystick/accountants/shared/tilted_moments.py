@@ -145,7 +145,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
 def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: float) -> float:
     """Upper bound on ``e^-log E [|L - c|^3 e^(tL); L > edge]``, for edge >= c.
 
-    The expectation is at most ``(3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``.
+    For any eta, tau > 0 the expectation is at most ``(3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``.
     """
     logs = [
         3 * (math.log(3 / half) - 1) - half * c - half * edge + pair.log_moment(t + half + half) for half in HALF_ORDERS
