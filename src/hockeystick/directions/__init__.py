@@ -1,1 +1,1 @@
-"""Numbers from dominating pairs: each direction and its mass at infinity separately, the maximum last."""
+"""Epsilon, delta and trade-off functions from dominating pairs: computed in each direction, then the worst is taken."""

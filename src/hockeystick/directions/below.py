@@ -1,8 +1,9 @@
-"""Lower bounds of rounds: the compositions that some instance attains (see ``pairs/sides.py``).
+"""Lower bounds on the privacy loss of rounds, from compositions that some instance attains (see ``pairs/sides.py``).
 
-The truth of a direction is a maximum over instances, so each composition here gives a lower bound, and the largest of
-these is the lower end. A trade-off function is a minimum over instances: any one instance gives an upper bound, from
-both of its orderings.
+An *instance* is a choice of neighbouring datasets and of all else that the mechanism leaves open. The exact epsilon or
+delta of a direction is the maximum over all instances. So each attained composition gives a lower bound, and the
+largest of these bounds is the lower end of the interval. A trade-off function is a minimum over instances, so the
+trade-off function of any single instance is an upper bound, with its datasets in either order.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from hockeystick.values.interval import Interval
 
 
 class Instance(NamedTuple):
-    """Two neighbouring datasets: the rounds on one against the rounds on the other, in both orders."""
+    """The composition that an instance attains, and the same with both datasets exchanged."""
 
     forward: Composition
     backward: Composition
 
 
 def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
-    """Return each distinct composition that an instance attains, with its direction.
+    """Return each distinct composition that some instance attains, with its direction.
 
-    Every kind must have a lower bound (``Directions.known_from_below``).
+    Every kind of rounds must have a lower bound (``Directions.known_from_below``).
     """
     out: list[tuple[Direction, Composition]] = []
     for direction in directions.adjacency.directions:
@@ -41,9 +42,9 @@ def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
 
 
 def instances(directions: Directions) -> list[Instance]:
-    """Return the instances, each in both orders; the adjacency must cover both orders.
+    """Return the instances, each with both orders of its datasets; the adjacency must include both orders.
 
-    An instance that is another instance with its two laws exchanged is left out.
+    Of two instances that differ only by the order of the datasets, the first is returned.
     """
     out: list[Instance] = []
     direction = directions.adjacency.directions[0]
@@ -59,10 +60,11 @@ def instances(directions: Directions) -> list[Instance]:
 
 
 def bracketed(below: Interval, above: Interval, why: str) -> Interval:
-    """Return the interval from the lower end of one certified interval to the upper end of another.
+    """Return the interval from the lower end of ``below`` to the upper end of ``above``, two certified intervals.
 
     Raises:
-        InvalidInputError: the lower end exceeds the upper end, so the pairs contradict each other.
+        InvalidInputError: that lower end exceeds that upper end, so the pairs for lower and for upper bounds contradict
+            each other.
     """
     refuse_contradiction(below.lower, above.upper)
     middle = 0.5 * (below.estimate + above.estimate) if math.isfinite(below.estimate) else above.estimate
@@ -74,24 +76,31 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
 
 
 def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Composition, ...]:
-    """Orders of the instance at one index in one direction: both orders if a record is replaced, else one."""
+    """Compositions that the instance at one index attains in one direction.
+
+    If a record is replaced, these are two, one for each order of the datasets; otherwise there is one.
+    """
     if direction is not Direction.REPLACE_ONE:
         return (_at(directions, direction, at),)
     return _at(directions, direction, at), _at(directions, direction, at, backwards=True)
 
 
 def _at(directions: Directions, direction: Direction, at: int, *, backwards: bool = False) -> Composition:
-    """Composition of each kind's alternative at one index, or at its last one if it has fewer alternatives."""
+    """Composition of the pair at one index in the list ``below`` of each kind of rounds.
+
+    A list that is too short counts with its last pair. ``backwards`` reads the lists from their end, which exchanges
+    the two datasets.
+    """
     step = -1 if backwards else 1
     run = ((known.below[::step], count) for known, count in _run(directions, direction))
     return Composition((below[min(at, len(below) - 1)], count) for below, count in run)
 
 
 def _alternatives(directions: Directions, direction: Direction) -> int:
-    """Number of alternatives, the largest among the kinds."""
+    """Length of the longest list ``below`` among the kinds of rounds."""
     return max((len(known.below) for known, _ in _run(directions, direction)), default=1)
 
 
 def _run(directions: Directions, direction: Direction) -> list[tuple[Known, int]]:
-    """Pairs of the kinds that are run at least once."""
+    """Pairs and count of each kind of rounds whose count is not 0."""
     return [(known, count) for known, count in directions.known(direction) if count]

@@ -1,8 +1,8 @@
-"""Certified bounds of a plan by an engine: each direction and its mass at infinity separately, the maximum last.
+"""Certified bounds of a plan by an engine: computed in each direction, then the worst is taken.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``, where ``delta_finite`` is over
-the finite losses only (their masses are not renormalised). A bounded loss has ``delta_finite = 0`` exactly from its
-supremum on.
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. Here ``delta_finite`` sums over
+the finite losses only; their masses are not divided by ``1 - p``. If the losses are bounded, ``delta_finite`` is
+exactly 0 at their supremum and beyond.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ COARSE_GAP = 0.1  # gap of the first run of a direction that may not be the wors
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
-    """Return epsilon at delta: the worst direction's interval."""
+    """Return an interval for the largest epsilon of all directions at a delta."""
     gap = checked_gap(gap)
     with question():
         if engine is AutoEngine and delta > 0:
@@ -66,7 +66,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
 
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
-    """Return delta at epsilon: the worst direction's interval, with its logarithm."""
+    """Return an interval for the largest delta of all directions at an epsilon, and one for its logarithm."""
     gap = checked_gap(gap)
     with question():
         if engine is AutoEngine and epsilon > 0:
@@ -90,9 +90,9 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
 
 
 def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float]) -> Bound | None:
-    """Larger answer of both directions of Gaussian rounds, which the core computes together (``engines/core/ask.py``).
+    """Answer for Gaussian rounds in the worse direction; the core computes both at once (``engines/core/ask.py``).
 
-    ``None`` for other rounds, and if the interval is wider than the gap times the size of its upper end.
+    ``None`` for other rounds, and if the interval is wider than the requested gap times ``size`` of its upper end.
     """
     if not directions.tight:
         return None
@@ -111,10 +111,11 @@ def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float
 def _sided(
     directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
 ) -> Bound:
-    """Interval of the dominating pairs if they give both ends or no lower bound exists; else between two compositions.
+    """Interval for the worst direction, from the dominating pairs alone or from two kinds of pairs.
 
-    The upper end is that of the dominating pairs in the worst direction. The lower end is the largest lower end of the
-    attained compositions in any direction: each end has its own maximum.
+    If the dominating pairs give both ends, or if no lower bound exists, only they are composed. Otherwise the upper end
+    is the largest of the dominating pairs over the directions, and the lower end is the largest of the attained
+    compositions. The two maxima may be in different directions.
     """
     subjects = _directions(directions)
     if directions.one_curve or not directions.known_from_below:
@@ -142,10 +143,12 @@ def checked_gap(gap: float | None) -> float | None:
 def worst_direction(
     directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T, Interval], Interval]
 ) -> tuple[Direction, Interval]:
-    """Return the worst direction, and an interval for the larger truth: the larger lower end to the larger upper end.
+    """Return the direction with the largest upper end, and an interval for the maximum over the directions.
 
-    The first direction is computed at the requested gap. For another one, a glance at a coarse gap suffices if it lies
-    below the result so far, or if the glance was limited itself: a narrower gap would be limited, too.
+    Its ends are the largest lower end and the largest upper end. The first direction is computed by ``ask``, at the
+    requested gap. Each other direction is first computed by ``glance``, at a coarse gap. The coarse interval suffices
+    if it lies below the lower end so far. It also suffices if a limit (of work or of theory) has widened it, since the
+    same limit would widen a finer one.
     """
     (direction, leader), *others = directions
     with share(FIRST if others else 1.0):
@@ -166,7 +169,10 @@ def worst_direction(
 
 
 def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -> Interval:
-    """Coarse answer of an engine, or the Renyi bound if it has none; it may show that one direction is milder."""
+    """Answer of an engine at a coarse gap, or the Renyi bound if the engine does not apply.
+
+    It is used to show that another direction is worse.
+    """
     try:
         return ask(engine)
     except NotApplicableError:
@@ -174,9 +180,9 @@ def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -
 
 
 def _mirrored(one: Gathered, other: Gathered) -> bool:
-    """True if one direction is known to be the other with P and Q exchanged, so that their total variation is equal.
+    """True if the pairs of one direction are known to be the pairs of the other with P and Q exchanged.
 
-    At epsilon 0 delta is the total variation distance, which does not change when P and Q are exchanged.
+    Then both directions have the same delta at epsilon 0: it is the total variation distance, which is symmetric.
     """
     if any(each is not None for rounds in (one, other) for each in (rounds.curves, rounds.moments)):
         return False
@@ -187,7 +193,7 @@ def _mirrored(one: Gathered, other: Gathered) -> bool:
 
 
 def _both(glanced: Interval, asked: Interval) -> Interval:
-    """Intersection of two certified intervals of one truth, named after the narrower one."""
+    """Intersection of two certified intervals for the same number, with the engine of the narrower one."""
     narrower, wider = sorted((asked, glanced), key=lambda found: found.upper - found.lower)
     return replace(wider.intersected(narrower), limited=asked.limited)
 
@@ -201,10 +207,10 @@ def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
 
 
 def _subject(rounds: RenyiComposition) -> Gathered:
-    """Input of the engines: the pairs, and one pair in place of all rounds that have only a Renyi curve.
+    """Input of the engines: the pairs of the rounds, with one pair in place of all rounds that have only a Renyi curve.
 
     Raises:
-        NotApplicableError: there are too many kinds of rounds, or the curves give no epsilon.
+        NotApplicableError: there are too many kinds of rounds, or the Renyi curves give no finite epsilon.
     """
     if isinstance(rounds, Composition):
         return gathered(rounds)
@@ -224,12 +230,12 @@ def _subject(rounds: RenyiComposition) -> Gathered:
 
 
 def _at_most(found: Interval, rough: Interval) -> Interval:
-    """Answer by pairs, with a bound from sharper moments as its upper end (and name) if that is lower."""
+    """Interval ``found``; if ``rough`` has a lower upper end, then with that end and the engine name of ``rough``."""
     return replace(found.at_most(rough.upper), engine=rough.engine) if rough.upper < found.upper else found
 
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Epsilon of one direction; at delta 0, that of all kinds, without an engine."""
+    """Epsilon of one direction; at delta 0 no engine is needed, and so no merging of kinds."""
 
     def alone(rounds: Gathered) -> bool:
         return delta == 0 if rounds.curves is None else delta <= rounds.curves.infinite_mass_ends[1]
@@ -244,10 +250,12 @@ def _asked(
     ask: Callable[[Composition, float | None, EngineFactory], Interval],
     alone: Callable[[Gathered], bool],
 ) -> Interval:
-    """Answer for all kinds; if kinds are many, between the milder and the worse composition of gathered kinds.
+    """Interval for the rounds of one direction; if their kinds are too many for an engine, they are merged first.
 
-    ``alone`` is True of rounds that are answered without an engine. The Renyi bound of curves needs moments only; it is
-    the answer where it is lower than that of the pair in place of the curves.
+    The lower end then comes from ``rounds.milder``, and the upper end from ``rounds.worse``. ``alone`` is True of
+    rounds that are answered without an engine, and so need no merging. If some rounds have only a Renyi curve, a pair
+    replaces their curves. The Renyi bound of all rounds is then computed, too, and is the answer where its upper end is
+    lower.
     """
     if rounds.moments is not None:
         found = _asked(replace(rounds, moments=None), gap, engine, ask, alone)
@@ -278,9 +286,10 @@ def _asked(
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
-    """Answer of a contour for all kinds, if the contour engine may be used and is sharper than gathered kinds.
+    """Answer of the contour engine for all kinds of rounds, without merging.
 
-    Without remaining work no contour is begun: finding its tilt alone takes half a second for all kinds.
+    ``None`` if another engine was requested, or if the interval is wide and merged kinds may do better. No contour is
+    begun if no work is left: to place the contour alone takes half a second if the kinds are many.
     """
     if not rounds.tried or left() <= 0:
         return None
@@ -297,7 +306,7 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
 
 
 def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
-    """Interval from the lower end of the milder to the upper end of the worse gathered composition."""
+    """Interval from the lower end of ``milder`` to the upper end of ``worse``, the answers for merged compositions."""
     lower, upper = min(milder.lower, worse.upper), worse.upper
     estimate = 0.5 * (milder.estimate + worse.estimate) if math.isfinite(milder.estimate) else worse.estimate
     limited = f"{reason}; {worse.limited}" if math.isinf(upper) and worse.limited else reason
@@ -317,7 +326,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
 
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Log delta of one direction; beyond the largest loss of all kinds no engine is used."""
+    """Log delta of one direction; no engine is used at epsilons that no finite loss exceeds."""
     return _asked(
         rounds,
         gap,
@@ -328,7 +337,11 @@ def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: Engi
 
 
 def _beyond(rounds: Gathered, epsilon: float) -> bool:
-    """True if no finite loss of the rounds exceeds epsilon; the sum of all losses is computed only if it may decide."""
+    """True if no finite loss of the rounds exceeds epsilon.
+
+    The largest loss of the merged rounds ``milder`` is compared first. The sum over all kinds of rounds, which takes
+    longer, is computed only if that comparison leaves the question open.
+    """
     if not rounds.exact.bounded:
         return False
     from hockeystick.values.exact import decimal  # imported late, as below: common plans have unbounded losses
@@ -348,7 +361,7 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
 def _log_delta_of_losses(
     composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory
 ) -> Interval:
-    """Log delta of the finite and infinite losses, without the bound by the total variation."""
+    """Log delta, with the mass at infinite loss; the total variation is not yet applied as an upper bound."""
     finite = finite_log_delta(composition, epsilon, lambda: engine(composition).log_delta(epsilon, gap))
     if composition.infinite_mass == 0 and (composition.standing_mass == 0 or finite.upper == -math.inf):
         return finite
@@ -362,7 +375,7 @@ def _log(x: float) -> float:
 
 
 def log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
-    """Return ``log(delta - taken)``, with the difference and its logarithm each rounded to the side of ``beyond``."""
+    """Return ``log(delta - taken)``; the difference and its logarithm are each rounded by ``beyond``, up or down."""
     left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
     log = _log(left)
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)

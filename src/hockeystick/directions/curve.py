@@ -1,7 +1,8 @@
-"""Delta of a plan at many epsilons: each direction and its mass at infinity separately, the maximum last.
+"""Delta of a plan at many epsilons: computed in each direction, then the worst is taken.
 
-The certificate for one epsilon in ``certified.py`` holds here for many. One :class:`~hockeystick.engines.curve.Curve`
-per direction replaces the engine, and keeps its sections from one query to the next.
+The certificate of ``certified.py`` for one epsilon holds here at each of many epsilons. In place of an engine, each
+direction has one :class:`~hockeystick.engines.curve.Curve`. It keeps its *sections* for later queries: contours or
+composed laws, each computed for one epsilon but valid at all.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ NEAR_END = 1 - 2.0**-50  # share of the largest loss beyond which no engine is u
 
 
 class DirectionCurve:
-    """Log delta of one direction, with mass at infinite loss.
+    """Log delta of one direction as a function of epsilon, with the mass at infinite loss.
 
     Args:
         composition: pairs and counts.
-        gap: largest relative width of delta allowed."""
+        gap: largest relative width of delta allowed.
+    """
 
     def __init__(self, composition: Composition, gap: float | None) -> None:
         self.composition, self._gap = composition, gap
@@ -48,12 +50,15 @@ class DirectionCurve:
 
     @cached_property
     def _sides(self) -> tuple[DirectionCurve, DirectionCurve]:
-        """Curves of many kinds gathered from below and from above."""
+        """Curves of the two compositions in which many kinds are merged: for lower bounds, and for upper bounds."""
         gap = max(self._gap or GATHERED_GAP, GATHERED_GAP)
         return DirectionCurve(self._gathered.milder, gap), DirectionCurve(self._gathered.worse, gap)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Return certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` suffices."""
+        """Return certified ends at each epsilon >= 0, shape (n,).
+
+        Where the upper end is below ``enough``, the interval may stay wide.
+        """
         with question():
             if not self._gathered.many:
                 return self._of_all(epsilon, enough)
@@ -71,14 +76,14 @@ class DirectionCurve:
             return found
 
     def _between(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends by gathered kinds: the lower end of the milder composition, the upper end of the worse."""
+        """Ends by merged kinds of rounds: lower ends from the composition ``milder``, upper ends from ``worse``."""
         with share(0.5):
             milder = self._sides[0].log_delta(epsilon, enough)
         worse = self._sides[1].log_delta(epsilon, enough)
         return Ends.of(milder.lower, worse.estimate, worse.upper)
 
     def _of_all(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of the whole composition; delta is at most its value at epsilon 0, the total variation."""
+        """Ends of the whole composition; no upper end exceeds the log of delta at epsilon 0, the total variation."""
         found = self._of_losses(epsilon, enough)
         variation = self.composition.variation(1.0)
         if not 0 < variation < 1:
@@ -86,7 +91,7 @@ class DirectionCurve:
         return Ends.of(found.lower, found.estimate, np.minimum(found.upper, next_up(math.log(variation), 2 * ULPS)))
 
     def _of_losses(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of the finite and infinite losses."""
+        """Ends of log delta, with the mass at infinite loss; the bound by the total variation is not yet applied."""
         if not self.composition.rounds or self.composition.tells_all:
             finite = Ends(*np.full((3, len(epsilon)), -math.inf))
         elif self.composition.bounded:
@@ -96,7 +101,10 @@ class DirectionCurve:
         return with_infinite(self.composition, finite)
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends for a loss with a largest value; near it each epsilon is computed alone."""
+        """Ends of log delta of the finite losses, if these are bounded.
+
+        Epsilons near the largest loss are computed one by one.
+        """
         low, high = (float(end) for end in self.composition.supremum)
         inside = epsilon < NEAR_END * low
         found = self._curve.log_delta(epsilon[inside], None if enough is None else enough[inside])
@@ -115,10 +123,10 @@ class DirectionCurve:
 
 
 class WorstCurve:
-    """Log delta of several compositions, and of the worst.
+    """Log delta of several compositions, and their maximum at each epsilon.
 
     Args:
-        curves: curve of each composition, by direction.
+        curves: the curve of each composition, with its direction.
     """
 
     def __init__(self, curves: Sequence[tuple[Direction, DirectionCurve]]) -> None:
@@ -127,11 +135,11 @@ class WorstCurve:
         self.directions = tuple(self._of)
 
     def in_direction(self, direction: Direction, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Return log delta of one direction."""
+        """Return certified ends of log delta of one direction, as :meth:`DirectionCurve.log_delta` does."""
         return self._of[direction].log_delta(epsilon, enough)
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Return certified ends of log delta of the worst composition at each epsilon >= 0, one-dimensional."""
+        """Return certified ends of the largest log delta of all compositions, at each epsilon >= 0, shape (n,)."""
         first, *others = self._curves
         worst = first.log_delta(epsilon)
         for other in others:
@@ -140,7 +148,9 @@ class WorstCurve:
 
 
 class SidedCurve:
-    """Log delta of rounds, between dominating and attained compositions, which are the same if all pairs are tight.
+    """Log delta of rounds: upper ends from dominating pairs, lower ends from attained compositions.
+
+    If all pairs are tight, the two are the same.
 
     Args:
         directions: rounds in each direction.
@@ -168,19 +178,19 @@ class SidedCurve:
 
     @property
     def tight(self) -> bool:
-        """True if both ends come from the same pairs."""
+        """True if the same pairs give the lower and the upper ends."""
         return self.above is self.below
 
     @cached_property
     def instances(self) -> tuple[WorstCurve, ...]:
-        """Both orders of each instance, named ``remove`` and ``add`` whatever the adjacency."""
+        """Curves of each instance in both orders of its datasets, always named ``remove`` and ``add``."""
         return tuple(
             self._worst([(Direction.REMOVE, forward)] + ([] if backward == forward else [(Direction.ADD, backward)]))
             for forward, backward in instances(self._asked)
         )
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Return certified ends of log delta at each epsilon >= 0, one-dimensional."""
+        """Return certified ends of log delta at each epsilon >= 0, shape (n,)."""
         if self.tight:
             return self.above.log_delta(epsilon)
         return self.above.log_delta(epsilon).over(self.below.log_delta(epsilon))
@@ -189,7 +199,7 @@ class SidedCurve:
         return WorstCurve([(direction, self._curve(composition)) for direction, composition in composed])
 
     def _curve(self, composition: Composition) -> DirectionCurve:
-        """Return the curve of a composition, shared by equal ones, so that sections are computed once."""
+        """Return the curve of a composition; equal compositions share one curve, and so its work."""
         for known in self._made:
             if known.composition == composition:
                 return known

@@ -1,4 +1,4 @@
-"""The input of accountants: the rounds of each direction of an adjacency, and their compositions.
+"""The input of accountants: the rounds in each direction of an adjacency, and their compositions.
 
 A plan makes its :class:`Directions`; a test, a notebook or another library may make them from its own pairs.
 """
@@ -29,11 +29,11 @@ PATIENCE = 2.0
 
 @dataclass(frozen=True)
 class Directions:
-    """Composed rounds in each direction of an adjacency.
+    """Rounds to compose, in each direction of an adjacency.
 
     Attributes:
         adjacency: neighbouring relation, which determines the directions.
-        kinds: each kind of rounds with its count; pairs are made on demand and kept.
+        kinds: each kind of rounds with its count; its pairs are computed on first use and kept.
     """
 
     adjacency: Adjacency
@@ -46,10 +46,11 @@ class Directions:
         """Return rounds given by their pairs, or by Renyi curves, in each direction.
 
         Args:
-            rounds: pair (or curve, or pairs with their sides) and count of every kind of rounds, for each direction of
-                a neighbouring relation; the kinds and their counts are the same in all of them, in the same order.
-            tight: True if pairs without a side are exact rather than only dominating: answers then have a lower end,
-                unless a round has no pair.
+            rounds: for each direction of a neighbouring relation, a list of all kinds of rounds: pair and count of
+                each. A Renyi curve, or an object of ``pairs/sides.py``, may replace the pair. All lists have the same
+                kinds and counts, in the same order.
+            tight: True if each plain pair is exact, False if it only dominates. With exact pairs, answers have a lower
+                end, unless a round has no pair.
 
         Raises:
             InvalidInputError: the directions belong to no adjacency, kinds do not match, or there are no pairs.
@@ -81,13 +82,13 @@ class Directions:
         return {}
 
     def _found(self, direction: Direction) -> list[Known | None]:
-        """Pairs of each kind in one direction; ``None`` for those without one."""
+        """Pairs of each kind of rounds in one direction; ``None`` for a kind without a pair."""
         if direction not in self._kept:
             self._kept[direction] = [_pairs_of(kind, direction) for kind, _ in self.kinds]
         return self._kept[direction]
 
     def known(self, direction: Direction) -> list[tuple[Known, int]]:
-        """Return, for every kind of rounds in one direction, its pairs with their sides, and its count.
+        """Return the pairs for upper and lower bounds, and the count, of every kind of rounds in one direction.
 
         Raises:
             UnsupportedError: a round has no proved dominating pair.
@@ -97,24 +98,27 @@ class Directions:
 
     @cached_property
     def tight(self) -> bool:
-        """True if the pair of every round is tight in every direction: one composition then gives both ends."""
+        """True if every round has a tight pair in every direction, so that one composition gives both ends."""
         return self._all(Tight)
 
     @cached_property
     def one_curve(self) -> bool:
-        """True if the dominating pairs give both ends of delta: all are tight, or a lone round attains its delta."""
+        """True if the dominating pairs give both ends of delta.
+
+        They do if all are tight, or if there is a single round and its pair is exact for one round.
+        """
         if self.tight or sum(count for _, count in self.kinds) != 1:
             return self.tight
         return all(isinstance(known, Tight) or (isinstance(known, Between) and known.alone) for known in self._run())
 
     @cached_property
     def known_from_below(self) -> bool:
-        """True if every round has a lower bound in every direction: then there is a lower end."""
+        """True if every round has a lower bound in every direction, so that answers have a lower end."""
         return self.tight or self._all(Tight, Between)
 
     @property
     def why(self) -> str:
-        """Reasons why pairs above and below differ; empty if none do."""
+        """Reasons why the pairs for upper and for lower bounds differ, as text; empty if none differ."""
         return "; ".join(dict.fromkeys(known.why for known in self._run() if isinstance(known, Between)))
 
     def _all(self, *sides: type[Tight] | type[Between]) -> bool:
@@ -128,11 +132,12 @@ class Directions:
                     yield known
 
     def pairs(self, direction: Direction, *, together: bool = False) -> list[tuple[DominatingPair, int]]:
-        """Return the dominating pair and count of every kind of rounds in one direction; a product yields its factors.
+        """Return the dominating pair and count of every kind of rounds in one direction; a product gives its factors.
 
         Args:
             direction: the order of the two datasets.
-            together: True if several rounds may share one pair, where it is known to be smaller than their composition.
+            together: True if one pair may dominate several rounds, where it is known to be better than composing their
+                pairs.
 
         Raises:
             UnsupportedError: a round has no proved pair.
@@ -146,7 +151,7 @@ class Directions:
         return [(cast(DominatingPair, part), times) for part, times in split]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """Return the Renyi curve and count of every kind of rounds in one direction; some kinds have no pair.
+        """Return a Renyi curve and the count of every kind of rounds in one direction, also of kinds without a pair.
 
         Raises:
             UnsupportedError: no guarantee is proved for a round.
@@ -154,7 +159,7 @@ class Directions:
         return [(kind.curve(direction), count) for kind, count in self.kinds]
 
     def rounds(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """Return the pair, or else the Renyi curve, of every kind of rounds in one direction.
+        """Return the pair and count of every kind of rounds in one direction; a Renyi curve if a kind has no pair.
 
         Raises:
             UnsupportedError: no guarantee is proved for a round.
@@ -167,14 +172,14 @@ class Directions:
         ]
 
     def moments(self, direction: Direction) -> RenyiComposition | None:
-        """Return the Renyi curves of all rounds in one direction; ``None`` if they are those of the pairs."""
+        """Return the Renyi curves of all rounds in one direction; ``None`` if the pairs have the same curves."""
         found = zip(self._found(direction), self.kinds, strict=True)
         if not any(isinstance(known, Between) and known.curve is not None and count for known, (_, count) in found):
             return None
         return RenyiComposition(self.curves(direction))
 
     def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
-        """Return every kind of rounds that is run, in exact numbers, with its count, in one direction.
+        """Return each kind of rounds that is run, in exact numbers for a proof, with its count, in one direction.
 
         Raises:
             UnsupportedError: a round has no proved dominating pair, or no implemented proof.
@@ -183,7 +188,7 @@ class Directions:
 
 
 def _together(known: Known, count: int) -> Sequence[tuple[DominatingPair, int]]:
-    """Pairs that dominate ``count`` rounds of one kind, with the count of each."""
+    """Pairs whose product dominates ``count`` rounds of one kind, each with its own count."""
     found = known.together(count) if isinstance(known, Between) and known.together is not None else ()
     return found or [(known.above, count)]
 
@@ -196,10 +201,10 @@ def _pairs_of(kind: Kind, direction: Direction) -> Known | None:
 
 
 def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve:
-    """Return the pair with its side: its own, or ``side`` if it has none.
+    """Return pairs with their sides, or a Renyi curve, unchanged; a plain pair becomes a ``side`` (tight or above).
 
     Raises:
-        InvalidInputError: it is neither a pair nor a Renyi curve.
+        InvalidInputError: the argument is neither a pair nor a Renyi curve.
     """
     if isinstance(given, DominatingPair):
         return side(given)
@@ -211,13 +216,13 @@ def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve
 def compositions(
     directions: Directions, *, many: bool = False, together: bool = False, effort: float = 1.0
 ) -> list[tuple[Direction, Composition]]:
-    """Return the directions to compose; one represents both if they are mirror images.
+    """Return each direction with its composition; of directions with equal rounds, only the first.
 
     Args:
         directions: composed rounds.
         many: True if the method handles any number of different rounds.
-        together: True if several rounds may share one pair, which does not describe a single round.
-        effort: time of the method for one kind of rounds, relative to that of its moments.
+        together: True if one pair may dominate several rounds together; such a pair does not describe a single round.
+        effort: time that the method takes for one kind of rounds, as a multiple of the time for its moments.
 
     Raises:
         UnsupportedError: a round has no proved dominating pair.
@@ -232,10 +237,11 @@ def compositions(
 
 
 def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
-    """Return the directions to compose, for methods that use pairs, or curves where rounds have no pair.
+    """Return each direction with its composition, for methods that use pairs, or curves of rounds without a pair.
 
     Returns:
-        A :class:`Composition` in each direction in which every round has a pair.
+        Directions, only the first of those with equal rounds. A composition is a :class:`Composition` if every round in
+        its direction has a pair.
 
     Raises:
         UnsupportedError: no guarantee is proved for a round.
@@ -244,14 +250,14 @@ def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
 
 
 def mixed_composition(rounds: Sequence[tuple[RenyiCurve, int]]) -> RenyiComposition:
-    """Return the composition of the rounds of one direction: of pairs if every round has one, else of Renyi curves."""
+    """Return the composition of rounds: a :class:`Composition` if every round has a pair, else one of Renyi curves."""
     if all(issubclass(kind, DominatingPair) for kind in {type(item) for item, _ in rounds}):
         return Composition(cast("list[tuple[DominatingPair, int]]", rounds))
     return RenyiComposition(rounds)
 
 
 def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
-    """Return the directions to compose, for methods that need only moments, without pairs.
+    """Return each direction with the Renyi curves of its rounds, for methods that need moments but no pairs.
 
     Raises:
         UnsupportedError: no guarantee is proved for a round.
@@ -268,7 +274,7 @@ def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: 
 
     Args:
         composition: rounds of one direction.
-        effort: time of the method for one kind of rounds, relative to that of its moments.
+        effort: time that the method takes for one kind of rounds, as a multiple of the time for its moments.
         patience: largest time in seconds.
 
     Raises:
@@ -283,7 +289,7 @@ def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: 
 
 
 def distinct(directions: Directions, rounds: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
-    """Return the rounds of each direction; one represents both if they are equal."""
+    """Return each direction with its rounds; of directions with equal rounds, only the first."""
     out: list[tuple[Direction, T]] = []
     for direction in directions.adjacency.directions:
         found = rounds(direction)

@@ -1,7 +1,7 @@
-"""Epsilon at many deltas: all roots are searched together, on a curve whose sections apply to all of them.
+"""Epsilon at many deltas, found for all of them at the same time on one curve of log delta.
 
-Only the last evaluation is certified: an upper end is an epsilon at which the certified upper bound of log delta is at
-most the target, a lower end one at which the certified lower bound exceeds it.
+The search is not certified; only the check at its end is. An upper end is an epsilon at which the certified upper bound
+on log delta is at most the target. A lower end is an epsilon at which the certified lower bound exceeds the target.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIRST_WIDENING = 1e-9  # first relative widening of epsilon, besides that from t
 
 
 def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
-    """Return certified ends of epsilon at each delta in [0, 1), one-dimensional."""
+    """Return certified ends of epsilon at each delta in [0, 1), shape (n,)."""
     if not len(delta):
         return Ends(delta, delta, delta)
     at, back = np.unique(delta, return_inverse=True)
@@ -54,7 +54,10 @@ def _put(ends: Array, directions: Directions, place: int, delta: float, gap: flo
 
 
 def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, npt.NDArray[np.bool_]]:
-    """Return ends, and a mask of those not found; targets increase, and epsilons are below ``farthest``."""
+    """Return ends of epsilon at each target log delta, and a mask of the targets without a certified upper end.
+
+    The targets increase, and no epsilon exceeds ``farthest``.
+    """
     table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
     known = curve.log_delta(table).estimate
     known = np.minimum.accumulate(np.maximum(known, -INFINITE_LOG))
@@ -79,10 +82,12 @@ def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, 
 def _moved(
     curve: WorstCurve, target: Array, root: Array, slopes: Array, side: Side
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return each root moved outward until its bound is certified, and a mask of those not found.
+    """Return each root moved to ``side`` until it is certified, and a mask of the roots that are not.
 
-    A root is *open* until the bound there is on its side of the target. The first step is the excess of the bound, and
-    each further step is twice as long; after ``WIDENINGS`` steps, a lower end is set to 0, and an upper one stays open.
+    A root is certified as an upper end if the upper bound on log delta there is at most the target; as a lower end, if
+    the lower bound exceeds the target. The first step is the distance from the bound to the target, divided by the
+    slope of log delta. Each further step is twice as long. After ``WIDENINGS`` steps, a lower end that is not certified
+    is set to 0.
     """
     at = root.copy()
     open_ = np.ones(len(at), dtype=np.bool_)

@@ -1,8 +1,8 @@
-"""Base of published methods: each direction and its mass at infinite loss separately, the maximum last.
+"""Base of published methods: answers in each direction, with the mass at infinite loss, and then the worst.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. A method answers for the finite
-losses of one direction. Cases that need no method (no rounds, a target below p, an epsilon beyond the largest loss) are
-answered here.
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. A method answers only for the
+finite losses of one direction. Cases that need no method (no rounds, a target below p, an epsilon beyond the largest
+loss) are answered here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNBOUNDED = "delta is 0 and the privacy loss is unbounded, so no epsilon is fini
 
 
 def _worst(directions: Directions, ask: Callable[[Composition], Interval]) -> tuple[Direction, Interval]:
-    """Return the direction with the largest upper end, and the largest ends and estimate over all directions."""
+    """Return the direction with the largest upper end, and the largest ends and estimate of all directions."""
     found = [(direction, ask(composition)) for direction, composition in compositions(directions, effort=EFFORT)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, estimate = max(each.lower for _, each in found), max(each.estimate for _, each in found)
@@ -44,7 +44,10 @@ def _largest(directions: Directions, ask: Callable[[Composition], float]) -> tup
 def estimated_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, float], float]
 ) -> Estimate:
-    """Return the larger of the directions' estimates; ``ask(composition, delta of the finite losses)`` gives one."""
+    """Return the largest estimate of epsilon over the directions.
+
+    ``ask(composition, delta)`` estimates epsilon of one direction from the part of delta left for the finite losses.
+    """
     direction, value = _largest(directions, lambda composition: _epsilon(composition, delta, ask))
     return Estimate(value, name, direction.value, NO_EPSILON if math.isinf(value) else None)
 
@@ -52,7 +55,10 @@ def estimated_epsilon(
 def estimated_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], float]
 ) -> DeltaEstimate:
-    """Return the larger of the directions' estimates; ``ask(composition, epsilon)`` gives a finite log delta."""
+    """Return the largest estimate of delta over the directions.
+
+    ``ask(composition, epsilon)`` estimates log delta of the finite losses of one direction.
+    """
     direction, log = _largest(directions, lambda composition: _log_delta(composition, epsilon, ask))
     value = math.exp(log)
     return DeltaEstimate(value, name, direction.value, log_delta=Estimate(log, name, direction.value))
@@ -61,7 +67,11 @@ def estimated_delta(
 def bounded_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Interval]
 ) -> Bound:
-    """Return the larger ends of the directions; ``ask`` gets both ends of the delta left for the finite losses."""
+    """Return the interval of epsilon, each end the largest over the directions.
+
+    ``ask(composition, ends)`` bounds epsilon of one direction. The two numbers ``ends`` are a lower and an upper bound
+    on the part of delta left for the finite losses.
+    """
     direction, found = _worst(directions, lambda each: _epsilon_ends(each, delta, ask))
     return without_lower(directions, bound_of(replace(found, engine=name), direction))
 
@@ -69,7 +79,10 @@ def bounded_epsilon(
 def bounded_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Interval]
 ) -> DeltaBound:
-    """Return the interval of delta, each end the largest over the directions; ``ask`` returns delta, not its log."""
+    """Return the interval of delta, each end the largest over the directions.
+
+    ``ask(composition, epsilon)`` bounds delta (not its logarithm) of the finite losses of one direction.
+    """
     direction, found = _worst(directions, lambda each: _delta_ends(each, epsilon, ask))
     ends = found.lower, found.estimate, found.upper
     lower, estimate, upper = (math.log(value) if value > 0 else -math.inf for value in ends)
@@ -82,7 +95,7 @@ def bounded_delta(
 
 
 def known_epsilon(composition: Composition, delta: float) -> Interval | None:
-    """Return epsilon of one direction if no method is needed, else ``None``."""
+    """Return epsilon of one direction if it is known without a method, else ``None``."""
     if not composition.rounds:
         return Interval(0.0, 0.0, 0.0)
     least, most = composition.infinite_mass_ends
@@ -104,7 +117,7 @@ def known_epsilon(composition: Composition, delta: float) -> Interval | None:
 
 
 def _failure(composition: Composition) -> str:
-    """Description of the event with infinite loss; masses that only represent others are not mentioned."""
+    """Description of the event with infinite loss; atoms that only replace a cut-off tail are not mentioned."""
     failing = (
         getattr(pair, "base", pair) for pair, _ in composition.rounds if pair.infinite_mass and not pair.stands_in
     )
@@ -128,7 +141,7 @@ def _log_delta(composition: Composition, epsilon: float, ask: Callable[[Composit
 
 
 def beyond(composition: Composition, epsilon: float) -> bool:
-    """Return True if no finite loss with mass exceeds epsilon."""
+    """Return True if no finite loss exceeds epsilon, or if no finite loss has mass."""
     if composition.tells_all:
         return True
     largest = composition.largest_loss

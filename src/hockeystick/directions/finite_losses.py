@@ -1,7 +1,7 @@
-"""Delta of the finite losses of one direction: by an engine, or near the largest loss without one.
+"""Log delta of the finite losses of one direction: by an engine, or near the largest loss without one.
 
-Rounds with catastrophic failures have an infinite loss with some probability; :func:`with_infinite` adds it, and takes
-masses that only stand in for others from lower ends. Everything is given by logarithms.
+Rounds with catastrophic failures have an infinite loss with some probability, which :func:`with_infinite` adds. From
+lower ends it subtracts the mass of atoms that replace outcomes cut off in the tail.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def finite_log_delta(composition: Composition, epsilon: float, ask: Callable[[],
     Args:
         composition: the rounds.
         epsilon: 0 or greater.
-        ask: an engine's answer at this epsilon, which is not used at and next to the largest loss.
+        ask: returns an engine's answer at this epsilon; not called at the largest loss and next to it.
     """
     if composition.tells_all:
         return Interval(-math.inf, -math.inf, -math.inf)
@@ -60,12 +60,12 @@ def finite_log_delta(composition: Composition, epsilon: float, ask: Callable[[],
 
 
 def _below_largest(at: Fraction, largest: Fraction) -> float:
-    """Upper bound on log delta at an epsilon below the largest loss: that of ``1 - e^(eps - largest)``."""
+    """Upper bound on log delta at an epsilon below the largest loss: ``log(1 - e^(eps - largest))``, rounded up."""
     return min(math.log(-math.expm1(-float(largest - at))) + 1e-12, 0.0)
 
 
 def with_infinite(composition: Composition, finite: Ends) -> Ends:
-    """Return ends of log delta of all losses from those of the finite losses."""
+    """Return ends of log delta of all losses, given the ends of log delta of the finite losses."""
     standing, infinite = composition.standing_mass, composition.infinite_mass
     lower = _log_less(finite.lower, math.log(standing)) if standing else finite.lower
     if infinite == 0:
@@ -80,16 +80,17 @@ def with_infinite(composition: Composition, finite: Ends) -> Ends:
 
 
 def _log_less(a: Array, b: float) -> Array:
-    """Return doubles below ``log(e^a - e^b)``; minus infinity unless a exceeds b by 1."""
+    """Return lower bounds on ``log(e^a - e^b)``; minus infinity unless a exceeds b by more than 1."""
     over = np.maximum(a, b + 1)
     left: Array = over + np.log(-np.expm1(b - over)) - SUM_ERROR * (1 + np.abs(over))
     return np.where(a > b + 1, left, -math.inf)
 
 
 def _log_sum(a: Array, b: float, side: Side | None) -> Array:
-    """Return ``log(e^a + e^b)``, moved to a given side by its rounding.
+    """Return ``log(e^a + e^b)``, moved up or down to ``side`` by a bound on its rounding error.
 
-    The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
+    The computation takes a difference, an exp, a log1p and a sum. The error of each is a few units in the last place of
+    1 or of the larger argument.
     """
     total: Array = np.logaddexp(a, b)
     return total if side is None else total + side * SUM_ERROR * (1 + np.abs(total))

@@ -1,4 +1,4 @@
-"""Summary of a trade-off function in one number: the tight mu of Gaussian differential privacy, and its regret.
+"""Gaussian fit of a trade-off function: the tight mu of Gaussian differential privacy, and its regret.
 
 Gomez et al. 2025 [GKK+25]. ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function of one
 unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alpha and beta the error rates,
@@ -9,15 +9,18 @@ unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alph
 The supremum also covers the points where one of the two rates equals the least rate. The other rate may be smaller
 there, if no test of a plan has both rates that large.
 
-**Upper end of mu.** Upper bounds of delta at finitely many epsilons put f above a polygon, the maximum of lines. On
-each side of the polygon G_mu, which is convex, lies below the line if it does at both ends: mu must suffice at the
-corners, and at the least rate. If the highest line at the least rate belongs to the other half, it stays the highest:
-all corners then belong to the other half, and this half has only the end. **Lower end**: mu at those points, with f
-replaced by an upper bound.
+**Upper end of mu.** Each upper bound of delta at an epsilon gives a line below f. So f lies above a convex polygon, the
+maximum of these lines. Along one line of the polygon, G_mu, which is convex, lies below the line if it does so at both
+ends. So mu must suffice at the corners and at the least rate, where the polygon is cut off. The polygon has a steep
+half (from delta in one direction) and a flat half (from the other direction), each computed in its own error rate. If
+the highest line at the least rate of a half belongs to the other half, it stays the highest. Then all corners belong to
+the other half, and mu must suffice at the least rate only. **Lower end of mu**: the mu needed at the same points if an
+upper bound replaces f.
 
-**Regret.** A diagonal ``v = alpha - beta`` meets each of the curves f and G_mu at one alpha, convex in v; the regret is
-the largest difference. Between two diagonals, the alpha of f is at most its chord, that of G_mu at least its tangents
-(slope ``1 / (1 + |G'|)``), and the difference is largest at an end or where the tangents cross.
+**Regret.** A diagonal ``v = alpha - beta`` meets each of the curves f and G_mu at one alpha, a convex function of v.
+The regret is the largest difference between these two functions. Between two neighbouring diagonals, the function of f
+is at most its chord, and the function of G_mu is at least its tangents (slope ``1 / (1 + |G'|)``). The difference
+between chord and tangents is largest at an end or where the tangents cross.
 
 SciPy's normal distribution function and its inverse get a slack of 1e-12, far above their error.
 """
@@ -58,10 +61,10 @@ class GaussianFit:
     """Gaussian fit of a plan.
 
     Attributes:
-        mu: certified interval of the smallest mu with ``f >= G_mu`` wherever both error rates are at least
-            ``least_rate``, or one equals it and the other is smaller; its upper end is the safe one.
-        regret: certified interval of the largest distance, in both error rates at once, by which the plan may be better
-            than ``G_mu`` at ``mu.upper``; if it is below 0.01, mu alone describes the plan almost completely.
+        mu: certified interval of the smallest mu with ``f >= G_mu`` at all points where both error rates are at least
+            ``least_rate``, and where one rate equals it and the other is smaller. The upper end is the safe one.
+        regret: certified interval of the largest amount by which both error rates of the plan may be above those of
+            ``G_mu`` at ``mu.upper``. If it is below 0.01, mu alone describes the plan almost completely.
         least_rate: smallest error rate covered (see ``mu``).
     """
 
@@ -83,13 +86,16 @@ class GaussianFit:
 
 
 def fitted(trade_offs: TradeOffs, least_rate: float) -> GaussianFit:
-    """Return the fit to the worse of the orderings."""
+    """Return the mu that suffices for both orderings of the datasets, with its regret."""
     mu = tight_mu(trade_offs, least_rate)
     return GaussianFit(mu, _regret(trade_offs, mu.upper), least_rate)
 
 
 def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
-    """Return the tight mu of the worse ordering: the lower end from attained rates, the upper from dominating ones."""
+    """Return the largest tight mu of the orderings.
+
+    Its lower end comes from attained error rates, its upper end from dominating pairs.
+    """
     low, high = 0.0, 0.0
     for each in trade_offs.above:
         lower, upper = _mu(each, least_rate)
@@ -102,7 +108,11 @@ def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
 
 
 def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
-    """Certified ends of the tight mu of one ordering, from its steep half and its flat half, each in its own rates."""
+    """Certified ends of the tight mu of one ordering of the datasets.
+
+    It is the larger of two: that of the steep half of the trade-off function, computed at false-positive rates, and
+    that of the flat half, computed at false-negative rates.
+    """
     low = high = 0.0
     for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
         before = math.inf
@@ -128,7 +138,10 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
 
 
 def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[float, float]:
-    """Certified ends of the mu that suffices where the smaller rate of a direction equals the least rate."""
+    """Certified ends of the mu that suffices at one error rate.
+
+    It is a false-positive rate if ``direction`` is the steep one, else a false-negative rate.
+    """
     from scipy.special import ndtri
 
     missed = trade_off.rates(np.array([rate]), RATE_GAP, direction)[1]
@@ -137,7 +150,7 @@ def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[floa
 
 
 def _mus(rate: Array, reached: Array) -> Array:
-    """Return the mu of a Gaussian whose test attains a true-positive rate at a false-positive rate."""
+    """Return the mu of the Gaussian pair that attains a true-positive rate at a false-positive rate."""
     from scipy.special import ndtri
 
     certain = (reached >= 1.0) | (rate <= 0.0)
@@ -146,7 +159,10 @@ def _mus(rate: Array, reached: Array) -> Array:
 
 
 def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray[np.intp]]:
-    """Return rate, height and line of the corners of ``min_i u_i + b_i alpha``, from slope 1 down to the least rate."""
+    """Return rate, height and line index of the corners of ``min_i u_i + b_i alpha``.
+
+    They run from the line of slope 1 down to the end at the least rate, which counts as a corner.
+    """
     b, u = nodes.b, nodes.upper
     kept: list[int] = []
     rates: list[float] = []  # where line kept[i] takes over from line kept[i + 1], decreasing
@@ -174,7 +190,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
 
 
 def _of_different_slopes(b: Array, u: Array) -> list[int]:
-    """Indices of lines ``u_i + b_i alpha``; of neighbours with equal rounded slopes, only the lowest is kept."""
+    """Indices of lines ``u_i + b_i alpha``; of neighbours with slopes equal after rounding, only the lowest is kept."""
     kept: list[int] = []
     for i, (slope, height) in enumerate(zip(b.tolist(), u.tolist(), strict=True)):
         if not kept or slope != b[kept[-1]]:
@@ -185,11 +201,11 @@ def _of_different_slopes(b: Array, u: Array) -> list[int]:
 
 
 def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
-    """Regret against G_mu of the pointwise minimum of the orderings' trade-off functions.
+    """Regret of G_mu for the plan's trade-off function, which is the minimum over the orderings of the datasets.
 
-    The minimum need not be convex. Its regret is at most that of either function; at each point, its difference from
-    G_mu is the smaller of the two. The interval's lower end comes from the dominating rates, its upper end from the
-    attained ones.
+    The minimum need not be convex. Its regret is at most the regret of each ordering's function. At each point, its
+    difference from G_mu is the smallest of the functions' differences. The lower end comes from the dominating pairs,
+    and the upper end from the instances.
     """
     from scipy.special import ndtr
 
@@ -208,7 +224,7 @@ def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
 
 
 def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> Bound:
-    """Regret against G = 0: the rate at which f meets the diagonal, between rates certainly above and below."""
+    """Regret against ``G = 0``: the rate alpha at which ``f(alpha) = alpha``, between a lower and an upper bound."""
     fnr = reduce(Ends.milder, above)
     low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
     high = float(np.maximum(rate, reduce(Ends.milder, below).upper).min())
@@ -216,14 +232,17 @@ def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> B
 
 
 def _diagonal(rate: Array, beta: Array, mu: float) -> tuple[Array, Array, Array]:
-    """Points of a trade-off function by their diagonal: v, alpha there, and alpha of G_mu there."""
+    """Points of a trade-off function, sorted by ``v = alpha - beta``: v, alpha, and the alpha of G_mu at that v."""
     order = np.argsort(rate - beta, kind="stable")
     v, alpha = (rate - beta)[order], rate[order]
     return v, alpha, _gaussian_rate(v, mu)
 
 
 def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
-    """Bound on the largest difference between a convex curve through (v, alpha) and that of G_mu through (v, at)."""
+    """Upper bound on the largest difference of two convex functions of v.
+
+    One goes through the points (v, alpha), the other is the alpha of G_mu and goes through (v, at).
+    """
     from scipy.special import ndtri
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -243,7 +262,10 @@ def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
 
 
 def _gaussian_rate(v: Array, mu: float) -> Array:
-    """Alpha with ``alpha - G_mu(alpha) = v``: ``Phi(x) - Phi(-x - mu) = v``, by bisection in x."""
+    """Alpha with ``alpha - G_mu(alpha) = v``.
+
+    With ``alpha = Phi(x)``, bisection solves ``Phi(x) - Phi(-x - mu) = v``.
+    """
     from scipy.special import ndtr
 
     low, high = np.full(len(v), -MAX_QUANTILE - mu), np.full(len(v), MAX_QUANTILE)

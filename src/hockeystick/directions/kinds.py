@@ -1,4 +1,4 @@
-"""The interface of a kind of rounds, and two kinds outside plans: bounded from above only, or given by their pairs."""
+"""The interface of a kind of rounds, and two kinds outside plans: without a lower bound, or given by pairs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ class Kind(Protocol):
     """Kind of rounds, with its pairs in each direction."""
 
     def known(self, direction: Direction) -> Known:
-        """Return the pair or pairs of one round, each with its side of the truth.
+        """Return the pair or pairs of one round, for upper and for lower bounds (``pairs/sides.py``).
 
         Raises:
-            UnsupportedError: no dominating pair is proved."""
+            UnsupportedError: no dominating pair is proved.
+        """
         ...
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """Return the Renyi curve of one round: its pair's curve, or else an upper bound.
+        """Return a Renyi curve that bounds one round: its pair's curve, if it has a pair.
 
         Raises:
-            UnsupportedError: nothing is proved."""
+            UnsupportedError: no guarantee is proved.
+        """
         ...
 
     def exact(self, direction: Direction) -> ExactRound:
@@ -43,10 +45,10 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class FromAbove:
-    """Kind of rounds without a lower bound, because a record may not take part in all of the composed rounds.
+    """Kind of rounds without its lower bounds, for records that may not take part in all of the composed rounds.
 
     Attributes:
-        kind: kind with its lower bounds.
+        kind: the kind with its lower bounds.
     """
 
     kind: Kind
@@ -68,7 +70,7 @@ class FromAbove:
         return self.kind.curve(direction)
 
     def exact(self, direction: Direction) -> ExactRound:
-        """Refuse, since a proof covers both ends.
+        """Refuse, since a proof needs a lower end, too.
 
         Raises:
             UnsupportedError: always.
@@ -78,7 +80,7 @@ class FromAbove:
 
 @dataclass(frozen=True)
 class Given:
-    """Kind of rounds given by its pairs, or else Renyi curves.
+    """Kind of rounds given directly by its pairs, or by Renyi curves.
 
     Attributes:
         given: pairs or curve of one round in each direction.
@@ -109,7 +111,7 @@ class Given:
         return found if isinstance(found, RenyiCurve) else found.above
 
     def exact(self, direction: Direction) -> ExactRound:
-        """Refuse, since pairs in doubles are not exact.
+        """Refuse, since a pair given in doubles is not exact.
 
         Raises:
             UnsupportedError: always.

@@ -1,4 +1,4 @@
-"""Upper bounds of the worst direction as results, with mass at infinite loss and the logarithm of delta."""
+"""Results that are upper bounds only: on epsilon, or on delta and its logarithm, for the worst direction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]
 def epsilon_bound(
     name: str, direction: Direction, epsilon: float, reason: str | None = None, order: float | None = None
 ) -> UpperBound:
-    """Return epsilon as a result; ``reason`` is stored even if epsilon is finite."""
+    """Return an upper bound on epsilon as a result; a given ``reason`` is kept even if epsilon is finite."""
     if math.isinf(epsilon) and reason is None:
         reason = NO_EPSILON
     return UpperBound(epsilon, name, direction.value, order, reason)
@@ -39,21 +39,21 @@ def epsilon_bound(
 def delta_bound(
     name: str, direction: Direction, log_delta: float, reason: str | None = None, order: float | None = None
 ) -> DeltaUpperBound:
-    """Return delta as a result, from its logarithm, at most 0."""
+    """Return an upper bound on delta as a result, given its logarithm; delta is cut off at 1."""
     log = UpperBound(log_delta, name, direction.value, order, reason)
     return DeltaUpperBound(min(exp_above(log_delta), 1.0), name, direction.value, order, reason, log_delta=log)
 
 
 def log_left(delta: float, infinite: float) -> float:
-    """Return the log of delta minus a smaller mass at infinite loss, the difference rounded down."""
+    """Return ``log(delta - infinite)``, for a mass at infinite loss below delta; the difference is rounded down."""
     return math.log(next_down(delta - infinite))
 
 
 def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float, gap: float = LOG_DELTA_GAP) -> float:
-    """Return the logarithm of a delta at which a bound on epsilon, as a function of delta, is at most ``epsilon``.
+    """Return the logarithm of a delta with ``epsilon_at(delta) <= epsilon``, where ``epsilon_at`` is an upper bound.
 
-    Any such delta is valid: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The smallest one is found to within
-    ``gap``; below e^-650 only delta = 0 is tried.
+    Any such delta is valid, since the exact ``epsilon(delta)`` is at most ``epsilon_at(delta)``. The smallest one is
+    found to within ``gap`` in its logarithm; below e^-650 only delta = 0 is tried.
     """
     if epsilon_at(0.0) <= epsilon:
         return -math.inf

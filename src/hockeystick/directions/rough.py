@@ -12,7 +12,7 @@ DEPTH = 50.0  # e-folds of delta beyond which losses are neglected
 
 
 def rough_epsilon(directions: Directions, delta: float) -> float | None:
-    """Return a rough epsilon of the first direction, by the leading saddle-point term; ``None`` if that fails."""
+    """Return a guess of epsilon in the first direction, by the leading saddle-point term; ``None`` if that fails."""
     composition = mixed_composition(directions.rounds(directions.adjacency.directions[0]))
     if not isinstance(composition, Composition):  # a round has only a Renyi curve
         return None

@@ -10,23 +10,25 @@ and ``h(b) = 1 - b + b h'(1/b)`` with h' the same for the swapped pair turns ``b
 
     f(alpha) = max( sup_{b >= 1} 1 - h(b) - b alpha ,  sup_{b >= 1} (1 - h'(b) - alpha) / b ) .
 
-**Lower bound on f** (the safe side): any b is valid, with an upper bound on h.
+**Lower bound on f** (the safe side): the expressions at any b are valid, with upper bounds in place of h and h'.
 
-**Upper bound on f**: h is convex, decreasing, not negative, with a slope of at least -1 (it is ``E_Q (dP/dQ - b)_+``
-and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` and ``b_(i+1)`` convexity puts h above
+**Upper bound on f**: h is convex, decreasing, not negative, with a slope of at least -1, since it is ``E_Q (dP/dQ -
+b)_+`` plus the mass at infinity. With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` and ``b_(i+1)`` convexity puts h
+above
 
     the line through ``(b_(i-1), u_(i-1))`` and ``(b_i, l_i)``,
     and above the line through ``(b_(i+1), l_(i+1))`` and ``(b_(i+2), u_(i+2))``
 
-(where there is no ``b_(i-1)``, the first line has slope -1; at the end, the second has slope 0). With h replaced by the
-larger of two lines, both expressions above are a minimum of two functions that are monotone in b: their supremum is at
-an end of the interval or where the lines cross. So the *vertices* (ends and crossings) represent all b. Beyond the last
-b, ``h >= 0``; at h = 0 both expressions decrease, so the last b with h = 0 is a vertex too.
+(without a ``b_(i-1)``, the first line has slope -1; without a ``b_(i+2)``, the second has slope 0). If h is replaced by
+the larger of these two lines, both expressions above are a minimum of two functions that are monotone in b. So their
+supremum is at an end of the interval or where the lines cross. These points, the *vertices*, suffice for all b up to
+the last one. Beyond the last b, ``h >= 0``; at h = 0 both expressions decrease in b, so the point (last b, 0) is a
+vertex, too.
 
-**Two pairs.** If the dominating pair of a round is not attained by an instance (``pairs/sides.py``), the trade-off
-function of the plan is the minimum over its instances. It is at least that of the pairs above, whose h and h' bound
-those of each instance. It is at most that of any one instance, with its own h and h'; the supremum over b of a minimum
-over instances would be invalid, since it is smaller.
+**Two pairs.** If no instance attains the dominating pair of a round (``pairs/sides.py``), the trade-off function of the
+plan is the minimum over its instances. It is at least the function of the dominating pairs, whose h and h' bound those
+of each instance. It is at most the function of any one instance, computed from that instance's h and h'. To take the
+minimum over instances first, and then the supremum over b, would be invalid, since the result is smaller.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ DEEP = 1e-3  # delta need not be known below this share of the nodes' deltas
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Delta of one direction at increasing epsilons from 0 on.
+    """Delta of one direction at increasing epsilons, the first of which is 0.
 
     Attributes:
         epsilon: epsilons with ``epsilon[0] = 0``, shape (n,).
@@ -78,7 +80,7 @@ class Nodes:
         return np.exp(self.epsilon)
 
     def vertices(self) -> tuple[Array, Array]:
-        """Return vertices ``(b, l)``, shape (m,) each; they represent all b in an upper bound on f (see the module)."""
+        """Return vertices ``(b, l)``, shape (m,) each; an upper bound on f needs no other points (see the module)."""
         b, low, high = self.b, self.lower, self.upper
         if len(b) == 1:
             return np.append(b, b), np.append(low, 0.0)
@@ -98,14 +100,14 @@ class Nodes:
 
 
 class TradeOff:
-    """Trade-off function of one ordering, refined where it is evaluated.
+    """Trade-off function of one ordering of the datasets; nodes are added where it is evaluated.
 
     Args:
         curve: log delta of the plan.
         steep: direction whose delta bounds small false-positive rates.
         flat: direction of the swapped pair, whose delta bounds small false-negative rates.
         farthest: epsilon up to which delta matters.
-        deep: delta below which its lower end does not matter.
+        deep: a delta; lower ends of delta below it do not matter.
     """
 
     def __init__(self, curve: WorstCurve, steep: Direction, flat: Direction, farthest: float, deep: float) -> None:
@@ -119,7 +121,7 @@ class TradeOff:
 
     @property
     def spent(self) -> bool:
-        """True if the work on nodes is used up."""
+        """True if the work allowed for nodes is used up."""
         return self._budget.left <= 0
 
     def nodes(self, direction: Direction) -> Nodes:
@@ -127,7 +129,7 @@ class TradeOff:
         return self._of[direction]
 
     def refine(self, direction: Direction, near: Index) -> None:
-        """Add nodes half way between those at the given indices of :meth:`nodes` and their neighbours."""
+        """Add nodes half way to both neighbours of each node whose index is in ``near``."""
         nodes = self._of[direction]
         at = nodes.epsilon
         last = len(at) - 1
@@ -143,13 +145,13 @@ class TradeOff:
     def rates(self, fpr: Array, gap: float, steep_in: Direction | None = None) -> tuple[Ends, Ends]:
         """Return the largest true-positive rate and the smallest false-negative rate at each false-positive rate.
 
+        Nodes are added next to those that determine the bounds, until every interval is narrow or hardly narrows any
+        more, or the work is used up.
+
         Args:
             fpr: false-positive rates in [0, 1], shape (n,).
-            gap: requested relative width of the smaller of the two.
-            steep_in: the steep end's direction by default; the flat end's direction exchanges the two error rates.
-
-        A rate is *wide* until its interval is narrow enough, or *stalled* after several rounds with hardly any gain.
-        Nodes are added beside those that determine the bounds on wide rates, until no rate is wide or work is used up.
+            gap: requested relative width of the smaller of the two results.
+            steep_in: by default :attr:`steep`; with :attr:`flat`, the two error rates are exchanged.
         """
         steep_in = steep_in or self.steep
         out = self.known(fpr, steep_in)
@@ -172,7 +174,7 @@ class TradeOff:
         return out
 
     def _refine_for(self, fpr: Array, width: Array, steep_in: Direction) -> None:
-        """Add nodes beside those that determine the bounds on the rates, at the steep end, the flat end, or both."""
+        """Add nodes beside those that determine the bounds on the rates, in one direction or in both."""
         flat_in = self._other(steep_in)
         steep, flat = self._of[steep_in], self._of[flat_in]
         first, place = _least(steep.upper, steep.b, fpr)
@@ -183,12 +185,14 @@ class TradeOff:
             self.refine(direction, both if steep_in is flat_in else np.unique(places))
 
     def _other(self, direction: Direction) -> Direction:
-        """Direction of the other end; both ends may have the same direction."""
+        """The flat direction for the steep one, and vice versa; the two may be equal."""
         return self.flat if direction is self.steep else self.steep
 
     def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
-        """Return :meth:`rates` by the current nodes; the two error rates swap if ``steep_in`` is the flat end's
-        direction."""
+        """Return the bounds of :meth:`rates` from the current nodes.
+
+        If ``steep_in`` is the flat direction, the two error rates are exchanged.
+        """
         steep, flat = self._of[steep_in], self._of[self._other(steep_in)]
         tpr, fnr = [], []
         for end, side in (("lower", -1), ("estimate", 0), ("upper", 1)):
@@ -212,11 +216,12 @@ class TradeOff:
 
 @dataclass(frozen=True, slots=True)
 class TradeOffs:
-    """Trade-off functions of a plan, one for each ordering of two neighbours; their minimum is that of the plan.
+    """Trade-off functions of a plan, one for each ordering of two neighbours; the plan's own function is their minimum.
 
     Attributes:
-        above: functions of the dominating pairs; their lower ends are lower bounds on the truth.
-        below: functions of the instances; their upper ends are upper bounds; equal to ``above`` if pairs are tight.
+        above: functions of the dominating pairs, whose lower ends are lower bounds on the plan's function.
+        below: functions of the instances, whose upper ends are upper bounds on it; equal to ``above`` if pairs are
+            tight.
     """
 
     above: tuple[TradeOff, ...]
@@ -224,7 +229,7 @@ class TradeOffs:
 
     @classmethod
     def of(cls, curve: SidedCurve, farthest: float, deep: float) -> TradeOffs:
-        """Return the functions of a plan, one for each ordering; of two mirror images, only one."""
+        """Return the functions of a plan, one for each ordering of the datasets; one only if the two are equal."""
         above = _orderings(curve.above, farthest, deep)
         if curve.tight:
             return cls(above, above)

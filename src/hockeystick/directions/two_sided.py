@@ -1,4 +1,4 @@
-"""Certified intervals as results, for accountants that compute both ends."""
+"""Results that are certified intervals, for accountants that compute both ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Found = TypeVar("Found", Bound, DeltaBound)
 
 
 def bound_of(found: Interval, direction: Direction, guarantee: Literal["certified", "proved"] = "certified") -> Bound:
-    """Return the interval of one direction as a result, under the name of its engine."""
+    """Return the interval of one direction as a result, with its engine as the accountant."""
     return Bound(
         found.lower,
         found.estimate,
@@ -59,10 +59,11 @@ def delta_of(log_delta: Bound) -> DeltaBound:
 
 
 def without_lower(directions: Directions, found: Found) -> Found:
-    """Return the interval unchanged if every pair is tight; else with the trivial lower end.
+    """Return the interval unchanged if every pair is tight; otherwise with 0 as its lower end.
 
-    A pair that only dominates is composed as if it were the mechanism. The result is at or above the truth, so the
-    lower end of an interval around it is no lower bound. If pairs below are known, :func:`raised` sets their lower end.
+    The engine composes a pair that only dominates as if it were the mechanism. So its interval lies around a number at
+    or above the exact one, and its lower end is no lower bound. If there are pairs for lower bounds, :func:`raised`
+    sets the lower end.
     """
     if directions.tight:
         return found
@@ -89,10 +90,10 @@ def refuse_contradiction(lower: float, upper: float) -> None:
 
 
 def raised(found: Found, lower: float, log_lower: float, why: str) -> Found:
-    """Return the interval with another lower end; for delta, also with that of its logarithm.
+    """Return the interval with the lower end ``lower``; for delta, also with the lower end of its logarithm.
 
     Raises:
-        InvalidInputError: that end is above the upper end, so that the pairs of a round contradict each other.
+        InvalidInputError: ``lower`` is above the upper end, so that the pairs of a round contradict each other.
     """
     refuse_contradiction(lower, found.upper)
     middle = 0.5 * (lower + found.upper) if math.isfinite(lower + found.upper) else found.upper

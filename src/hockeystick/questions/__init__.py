@@ -1,1 +1,1 @@
-"""Questions about plans: the value that meets a target, budgets, remaining steps."""
+"""Questions about plans: the parameter value that meets a target, budgets, remaining steps, and many plans at once."""

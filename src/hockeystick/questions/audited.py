@@ -1,8 +1,8 @@
 """The largest noise with which an audit would not reject a plan.
 
-More noise promises more privacy, so the same correct guesses are stronger evidence against it. The search halves the
-ratio between a noise that the audit does not reject and one that it rejects. At unbounded noise guesses are coin
-tosses: one test there tells, without a search, if any noise is rejected at all.
+More noise promises more privacy, so the same number of correct guesses is stronger evidence against the plan. The
+search keeps a noise that the audit does not reject and a larger one that it rejects, and halves their ratio. At
+unbounded noise every guess is a coin toss: a single test there tells if any noise is rejected at all.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ class UnrejectedNoise:
 
     Attributes:
         parameter: ``"noise-multiplier"`` or ``"scale"``, or ``"noise"``: a factor on all noise of the plan.
-        value: largest value found that is not rejected; infinite if none is rejected, ``None`` if all valid ones are.
+        value: largest value found that is not rejected; infinite if no value is rejected, ``None`` if all valid values
+            are.
         rejected: smallest value found that is rejected, within 1e-3 of ``value`` unless the search ends early; ``None``
-            if there is none.
-        limited: limit that ended the search early, if it left ``value`` or ``rejected`` missing, or the two farther
-            apart than 1e-3.
+            if no value is rejected.
+        limited: limit that ended the search early, if ``value`` or ``rejected`` is therefore missing, or if they are
+            farther apart than 1e-3.
     """
 
     parameter: str
@@ -44,8 +45,8 @@ class UnrejectedNoise:
 def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     """Return the largest noise of a plan that an audit's guesses do not reject, at its significance.
 
-    If the attack on a run with the plan's noise is good, larger noise is rejected. The value is the largest noise
-    compatible with the guesses; it is no evidence that the run had any particular noise below it.
+    A good attack on a run with the plan's noise makes the audit reject larger noise. The result is the largest noise
+    that is compatible with the guesses. It does not show that the run had any particular noise below it.
 
     Args:
         plan: audited plan.

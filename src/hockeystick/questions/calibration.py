@@ -1,7 +1,7 @@
 """Calibration: the value of one parameter that just meets a target, on the safe side.
 
-The search is that of ``questions/search.py``. For the batch size or rate of a plan with epochs there are two searches:
-the first finds the number of steps of an epoch, the second the value among those with that number of steps.
+``questions/search.py`` does the search. For the batch size or rate of a plan with epochs there are two searches: the
+first finds the number of steps of an epoch, the second finds the value among those with that number of steps.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ class Calibration:
 
     Attributes:
         parameter: name of the parameter.
-        value: least protective value that meets the target, within the tolerance, or exactly for a whole number (its
-            neighbour misses the target).
+        value: least protective value that meets the target: exact for a whole number, else within the tolerance.
         target: target of the calibration.
         achieved: certified interval of the plan with that value.
         plan: plan with that value.
         beside: nearest tried value that does not meet the target, with its interval; ``None`` if the end of the
-            parameter's range meets it. In a plan with epochs, batch sizes or rates beyond it may meet the target
-            again, since an epoch then has fewer steps.
-        limited: reason why ``value`` and ``beside`` lie farther apart than the tolerance, or why ``beside`` may meet
-            the target (its interval contains it); ``None`` otherwise. If there is a reason, ``value`` still meets the
-            target, but may not be the best.
+            parameter's range meets the target. In a plan with epochs, batch sizes or rates beyond ``beside`` may meet
+            the target again, since an epoch then has fewer steps.
+        limited: reason why ``value`` and ``beside`` are farther apart than the tolerance, or why ``beside`` may meet
+            the target (its interval contains the target); ``None`` otherwise. If there is a reason, ``value`` still
+            meets the target, but may not be the best.
     """
 
     parameter: str
@@ -79,7 +78,7 @@ class Calibration:
 
     @property
     def _rounding(self) -> str | None:
-        """Direction of safe rounding; ``None`` for a custom parameter that meets its target at the range's end."""
+        """Direction of safe rounding; ``None`` for a custom parameter if the end of its range meets the target."""
         if self.parameter in PARAMETERS:
             return DOWN if PARAMETERS[self.parameter].costs else UP
         if self.beside is None:
@@ -92,7 +91,7 @@ class Calibration:
         return str(int(self.value)) if whole else repr(self.value) if self._rounding is None else f"{self:.7g}"
 
     def _repr_html_(self) -> str:
-        """Return the calibration as notebooks show it: the safe value, the achieved interval, the nearest miss."""
+        """Return the calibration as notebooks show it: safe value, achieved interval, and nearest value that misses."""
         rows = [("target", self.target.said()), ("achieved", str(self.achieved))]
         if self.beside is not None:
             rows.append(("just beside", beside_said(self)))
@@ -104,7 +103,7 @@ class Calibration:
 
 
 def beside_said(found: Calibration) -> str:
-    """Return a sentence on ``beside``, which must exist: this value misses the target, or may meet it."""
+    """Return a sentence that ``beside``, which must not be None, misses the target, or may meet it."""
     assert found.beside is not None
     value, bound = found.beside
     return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'could not be shown to meet it'}"
@@ -123,8 +122,8 @@ def calibrate(
     Args:
         plan: plan whose parameter is changed, or a function from the parameter's value to a plan.
         parameter: ``"noise-multiplier"``, ``"scale"``, ``"noise"`` (a common factor on all noise), ``"epsilon"`` (of
-            black boxes), ``"sample-rate"``, ``"batch-size"``, ``"check-in"``, ``"steps"``, ``"epochs"``; with a
-            function, any of these or your own :class:`~hockeystick.questions.parameters.Parameter`.
+            black boxes), ``"sample-rate"``, ``"batch-size"``, ``"check-in"``, ``"steps"`` or ``"epochs"``. If ``plan``
+            is a function, any of these or your own :class:`~hockeystick.questions.parameters.Parameter`.
         target: one of ``hockeystick.targets``.
         tolerance: relative tolerance of the parameter; whole numbers are exact.
         gap: requested relative width of the intervals; the accountant's default if ``None``.
@@ -133,7 +132,7 @@ def calibrate(
         The value, its achieved interval, and the adjacent value that does not meet the target.
 
     Raises:
-        UnreachableError: no value of the parameter meets the target; the message names the nearest one.
+        UnreachableError: no value of the parameter meets the target; the message names the nearest attainable result.
         InvalidInputError: the parameter is unknown or missing from the plan, or a value is outside its domain.
 
     >>> from hockeystick import dp_sgd
@@ -165,14 +164,16 @@ def calibrate(
 def _between_stairs(
     parameter: Parameter, stair: Callable[[float], float], build: Build, target: Target, gap: float | None
 ) -> tuple[Parameter, tuple[float, Bound] | None, str | None]:
-    """Return the parameter with its range narrowed to one number of steps, and the next stair, which misses the target.
+    """Narrow a parameter's range to the values with one number of steps per epoch.
 
-    The third item is the reason why the next stair may still meet the target, as in ``Calibration.limited``.
+    A larger batch (or rate) costs more, but an epoch then has fewer steps. So the privacy loss is a sawtooth in the
+    value: it is monotone only between two *stairs*, where the number of steps is constant. The stair of a number of
+    steps is the smallest value at which an epoch has at most that many steps. This search finds the fewest steps whose
+    stair meets the target. The caller then searches between that stair and the next.
 
-    A larger batch (or rate) costs more, but an epoch then has fewer steps. The privacy loss is a sawtooth in the value,
-    monotone only between two stairs, where the number of steps is constant. The stair of a number of steps is the
-    smallest value at which an epoch has at most so many. The first search finds the fewest steps whose stair meets the
-    target; the second one, by the caller, finds the value between that stair and the next.
+    Returns:
+        The parameter with the narrowed range; the next stair with its interval, if that stair misses the target; and
+        the reason, if any, why the next stair may still meet it (see ``Calibration.limited``).
     """
 
     def value(steps: float) -> float:

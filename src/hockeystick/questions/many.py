@@ -1,10 +1,10 @@
 """Certified epsilon or delta of many plans in one call.
 
 Plans of a few kinds of Poisson-sampled Gaussian rounds (that is, DP-SGD), possibly with unsampled Gaussian rounds, are
-computed side by side under add-or-remove, zero-out, add and remove (``engines/core``). All others are computed one by
-one, as are those whose interval the batch leaves open, so every plan that ``plan.epsilon`` answers has an answer here.
-Equal questions are computed once. The answer for a plan does not depend on the others, their order or their number, to
-the last bit.
+computed together, as a batch, under add-or-remove, zero-out, add and remove (``engines/core``). All other plans are
+computed one by one, and so are plans for which the batch gives no narrow interval. So every plan that ``plan.epsilon``
+answers has an answer here. Equal questions are computed once. The answer for a plan is bit-identical whatever the other
+plans, their order and their number are.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def epsilons(
 
     Args:
         plans: any number of plans, equal or different.
-        delta: one for all, or one for each; the plans' own by default.
-        gap: requested relative width. The default is 1e-6, but a plan of sampled Gaussian rounds may be up to 1e-3
-            wide; with an explicit gap it is then computed alone.
+        delta: one delta for all plans, or one for each; the plans' own by default.
+        gap: requested relative width. The default is 1e-6; then the intervals of plans of sampled Gaussian rounds may
+            be up to 1e-3 wide. With an explicit gap, plans whose interval is wider are computed alone.
 
     Returns:
         Certified ends as arrays, in the order of the plans, with the accountant of each.
@@ -92,7 +92,7 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
 
     Args:
         plans: any number of plans, equal or different.
-        epsilon: one for all, or one for each.
+        epsilon: one epsilon for all plans, or one for each.
         gap: requested relative width, as for :func:`epsilons`.
 
     Returns:
@@ -127,7 +127,7 @@ class Key(NamedTuple):
 
 
 class One(NamedTuple):
-    """Answer about one plan: its ends, its route, and the reason for a wide interval."""
+    """Answer for one plan: its ends, its accountant, direction and guarantee, and the reason for a wide interval."""
 
     lower: float
     estimate: float
@@ -149,7 +149,7 @@ def _answered(
     gap: float | None,
     alone: Callable[[Plan, float], Any],
 ) -> PlanBand:
-    """Return the answer for every plan, by the batch or else computed alone; equal questions are computed once."""
+    """Return the answer for every plan, from the batch or computed alone; equal questions are computed once."""
     keys: dict[int, Key] = {}
     for number, (plan, at, may) in enumerate(zip(plans, asked.tolist(), inside.tolist(), strict=True)):
         steps = steps_of(plan) if may else None
@@ -183,7 +183,7 @@ def _answered(
 
 
 def steps_of(plan: Plan) -> Steps | None:
-    """Return the kinds of a plan that the batch handles; ``None`` for all others, which are computed one by one.
+    """Return noise, rate and count of each kind of rounds of a plan; ``None`` if the batch does not handle the plan.
 
     >>> from hockeystick import dp_sgd
     >>> steps_of(dp_sgd(1.0, sample_rate=1, steps=1))
@@ -208,12 +208,12 @@ def steps_of(plan: Plan) -> Steps | None:
 
 
 def _sampled(kinds: Iterable[tuple[float, ...]]) -> int:
-    """Return the number of kinds that sample their records."""
+    """Return the number of kinds with a sample rate below 1."""
     return sum(rate < 1 for _, rate, *_ in kinds)
 
 
 def _by_batch(keys: list[Key], ask: Asking, gap: float | None) -> dict[Key, One]:
-    """Return the batch's answers, without the questions that it leaves open."""
+    """Return the answers of the batch, without those that are too wide or missing."""
     groups: dict[tuple[Adjacency, int], list[Key]] = {}  # plans of one side and equally many kinds
     for key in keys:
         groups.setdefault((key.adjacency, _sampled(key.steps)), []).append(key)
@@ -238,7 +238,10 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None) -> dict[Key, One]
 
 
 def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None) -> Worse:
-    """Return the batch's answers for plans of one side and number of kinds; a mask marks where adding is the worse."""
+    """Return the batch's answers for plans with one adjacency and one number of sampled kinds.
+
+    A mask in the result marks the plans for which adding a record is the worse direction.
+    """
     kept = [step for key in keys for step in key.steps if step[1] < 1]
     noise, rate, count = np.array(kept, dtype=np.float64).T.copy()
     rows = Rows(1 / noise, rate, count, np.log(rate), np.full(len(noise), side is Adjacency.ADD))
@@ -248,13 +251,13 @@ def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: fl
 
 
 def _ask_epsilons(plans: Plans, side: Adjacency, delta: Array, gap: float) -> Worse:
-    """Return epsilons at deltas; the logarithms of the deltas are rounded to both sides."""
+    """Return epsilons at deltas; the log of each delta is rounded up and down, one for each end."""
     targets = np.stack([_moved(np.log(delta), np.inf), _moved(np.log(delta), -np.inf)], axis=1)
     return _asked(plans, side, Asked.epsilons(targets, gap))
 
 
 def _ask_deltas(plans: Plans, side: Adjacency, epsilon: Array, gap: float) -> Worse:
-    """Return deltas at epsilons, from the logarithms of the deltas; ends are rounded outward."""
+    """Return deltas at epsilons, computed by their logarithms; ends are rounded outward."""
     logs, adding = _asked(plans, side, Asked.log_deltas(epsilon, gap))
     with np.errstate(under="ignore"):
         upper = np.minimum(_moved(np.exp(logs.upper), np.inf), 1.0)
@@ -270,14 +273,14 @@ def _asked(plans: Plans, side: Adjacency, asked: Asked) -> Worse:
 
 
 def _moved(x: Array, towards: float) -> Array:
-    """Return the numbers moved by 2 ULPS doubles, enough for values of a function that errs by at most ULPS units."""
+    """Return each number moved by 2 ULPS doubles, which covers the error of a function value of at most ULPS units."""
     for _ in range(2 * ULPS):
         x = np.nextafter(x, towards)
     return x
 
 
 def _by_itself(number: int, plan: Plan, at: float, alone: Callable[[Plan, float], Any]) -> One:
-    """Return the answer by the engines for one plan; a refusal names the plan."""
+    """Return the answer of the accountant 'auto' for one plan; a refusal names the plan by its index."""
     with _naming(number):
         found = alone(plan, at)
     ends = found.ends  # 'auto' returns no estimates
@@ -308,10 +311,10 @@ def _checked_gap(gap: float | None) -> float | None:
 
 
 def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Array:
-    """Return one number for each plan, from one number or as many as plans.
+    """Return one number for each plan, given a single number or a list of one for each.
 
     Raises:
-        InvalidInputError: their number differs, or one is outside its domain.
+        InvalidInputError: the list has another length, or a number is outside its domain.
     """
     numbers = domains.array(given, key)
     if numbers.ndim == 0:
@@ -329,7 +332,7 @@ def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Arra
 
 @contextmanager
 def _naming(number: int) -> Iterator[None]:
-    """Name the plan by its index in a refusal from within."""
+    """Put the index of a plan in front of the message of an error raised inside the context."""
     try:
         yield
     except HockeystickError as error:

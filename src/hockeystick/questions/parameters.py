@@ -1,4 +1,4 @@
-"""Parameters of a plan for calibration: their direction, their range, and the plan with another value."""
+"""Parameters of a plan for calibration: each with its range, its effect on privacy, and the plan at another value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOISES = ("noise_multiplier", "scale")
 
 @dataclass(frozen=True)
 class Parameter:
-    """Number in which privacy is monotone.
+    """Number of a plan in which privacy is monotone.
 
     Args:
         name: name for ``calibrate``.
@@ -34,9 +34,9 @@ class Parameter:
         most: largest value tried.
         whole: True for a whole number.
         start: first value tried.
-        stair: for a parameter that determines the number of steps, which falls in jumps as the parameter grows:
-            function that returns the smallest value at which an epoch has at most a given number of steps. Privacy is
-            monotone only between two stairs, where the number of steps is constant.
+        stair: only for a parameter that determines the number of steps of an epoch, which falls in jumps as the
+            parameter grows. This function returns the smallest value at which an epoch has at most a given number of
+            steps. Privacy is monotone only between two such values, where the number of steps is constant.
     """
 
     name: str
@@ -49,17 +49,17 @@ class Parameter:
 
     @property
     def safest(self) -> float:
-        """Value that protects most."""
+        """Value that protects most: an end of the range."""
         return self.least if self.costs else self.most
 
     @property
     def dearest(self) -> float:
-        """Value that costs most."""
+        """Value that costs the most privacy: an end of the range."""
         return self.most if self.costs else self.least
 
 
 def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
-    """Return a parameter of a plan, starting at its present value, and the function from a value to the changed plan.
+    """Return a parameter of a plan, starting at its present value, and a function from a value to the changed plan.
 
     Raises:
         InvalidInputError: the parameter is unknown, or the plan has none or several values of it.
@@ -72,9 +72,10 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
 
 
 def _last(build: Build, start: float, end: float) -> float:
-    """Return the last valid value on the way from a valid value to an end of the range; mechanisms have own limits.
+    """Return the last value that the plan accepts, going from a valid value to an end of the range.
 
-    The valid values of a mechanism form an interval of positive numbers, whose end bisection of the logarithms finds.
+    Mechanisms have limits of their own. Their valid values form an interval of positive numbers; bisection of the
+    logarithms finds its end.
     """
     if _makes(build, end):
         return end
@@ -99,7 +100,7 @@ def build_of(plan: Plan, name: str) -> Build:
     """Return the function from a value to the changed plan, as :func:`of_plan` does, without determining the range.
 
     Raises:
-        InvalidInputError: as :func:`of_plan` raises it.
+        InvalidInputError: the parameter is unknown, or the plan has none or several values of it.
     """
     return _read(plan, named(name))[1]
 
@@ -108,7 +109,7 @@ def noise_of(plan: Plan) -> tuple[Parameter, Build]:
     """Return the noise parameter of a plan: the parameter that all its noise shares, or else a common factor.
 
     Returns:
-        The parameter, starting at its present value, and the plan with another value of it.
+        The parameter, starting at its present value, and a function from a value to the changed plan.
 
     Raises:
         UnsupportedError: the plan has no noise to scale, or privacy is not monotone in it.
@@ -177,7 +178,7 @@ def _read(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _field(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return a parameter that is a field of mechanisms or schemes, with one value in all rounds that have the field."""
+    """Return a parameter that is a field of mechanisms or schemes; all rounds with the field share its value."""
     key = parameter.name.replace("-", "_")
     part = "sampling" if key == "check_in" else "mechanism"
     found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
@@ -190,7 +191,7 @@ def _check_monotone(plan: Plan, key: str) -> None:
     """Refuse a parameter in which privacy is not monotone.
 
     Raises:
-        InvalidInputError: a mechanism declares it not monotone.
+        InvalidInputError: a mechanism declares that it is not.
     """
     for item in plan.rounds:
         reason = item.mechanism.not_monotone.get(key)
@@ -212,7 +213,7 @@ def _with(item: Round, part: str, key: str, value: float) -> Round:
 
 
 def _rate(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the sample rate; with epochs, a rate of at least 1/k gives at most k steps per epoch."""
+    """Return the sample rate as a parameter; with epochs, a rate of at least 1/k gives at most k steps per epoch."""
     schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "sample_rate")]
     value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
     parameter = replace(parameter, start=value)
@@ -228,7 +229,10 @@ def _rate(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _batch(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the batch size, at most the dataset's; with epochs, N/k records or more give at most k steps per epoch."""
+    """Return the batch size as a parameter, at most the dataset's size N.
+
+    With epochs, a batch of at least N/k records gives at most k steps per epoch.
+    """
     schemes: list[Any] = [
         item.sampling
         for item in plan.rounds
@@ -255,12 +259,15 @@ def _batch(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _batch_of(scheme: Any) -> float:
-    """Return the batch size of a scheme with a known dataset size; the expected one if it has a rate."""
+    """Return the batch size of a scheme with a known dataset size; if it has a rate, the expected batch size."""
     return float(scheme.batch_size or scheme.sample_rate * scheme.dataset_size)
 
 
 def _resampled(item: Round, has: str, **keys: float | None) -> Round:
-    """Return the round with those of the keys that its scheme has; unchanged if the scheme lacks the key ``has``."""
+    """Return the round with new values of its scheme's keys; keys that the scheme lacks are ignored.
+
+    The round is unchanged if its scheme lacks the key ``has``.
+    """
     scheme: Any = item.sampling
     if not _has(scheme, has):
         return item
@@ -269,12 +276,12 @@ def _resampled(item: Round, has: str, **keys: float | None) -> Round:
 
 
 def _epochs_of(plan: Plan, has: str) -> int:
-    """Return the largest number of epochs of a round whose scheme has the key ``has``; 0 if there is none."""
+    """Return the largest number of epochs of the rounds whose scheme has the key ``has``; 0 if there are none."""
     return max((item.epochs or 0 for item in plan.rounds if _has(item.sampling, has)), default=0)
 
 
 def _refused_whole(plan: Plan) -> bool:
-    """Return True if a round is supported as it is, but refused with batches of all records."""
+    """Return True if some round is supported, but would be refused if each batch held all records."""
     for item in plan.rounds:
         if _has(item.sampling, "batch_size") and _has(item.sampling, "dataset_size"):
             keys = dict.fromkeys(FOLLOWING) | {"batch_size": item.sampling.dataset_records}
@@ -286,7 +293,10 @@ def _refused_whole(plan: Plan) -> bool:
 
 
 def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the steps of the only kind of round; a round of several steps counts in full once it is begun."""
+    """Return the number of steps as a parameter, for a plan of one kind of round.
+
+    If a round has several steps, each begun round counts in full.
+    """
     item = _only(plan, "steps", plan.rounds)
     together = item.steps_per_round
     return replace(parameter, start=item.steps), lambda new: _each(
@@ -295,7 +305,7 @@ def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _epochs(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the epochs of the only round with epochs, or of the only kind of round; all others stay unchanged."""
+    """Return the epochs as a parameter: of the only round that has epochs, or else of the only kind of round."""
     only = _only(plan, "epochs", _with_epochs(plan) or plan.rounds)
     each = steps_of_epoch(only.sampling)
     return replace(parameter, start=only.steps / each, most=MAX_COUNT // each), lambda new: _each(
@@ -343,10 +353,10 @@ def _one(values: set[Any], key: str) -> Any:
 
 
 def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
-    """Return the one round among ``those`` whose number can be changed.
+    """Return the single round in ``those``, whose number can be changed.
 
     Raises:
-        InvalidInputError: there are several; the message names the parameters that can be changed.
+        InvalidInputError: there are several rounds; the message names the parameters that can be changed.
     """
     if len(those) != 1:
         which = "kinds of rounds" if len(those) == len(plan.rounds) else f"kinds of rounds with {key}"

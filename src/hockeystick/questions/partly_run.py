@@ -9,7 +9,9 @@ from hockeystick.plan.plan import Plan
 
 
 def partly_run(plan: Plan, shares: Iterable[float]) -> dict[int, Plan]:
-    """Return, by number of steps, the plan after each fraction of its rounds (of each kind, rounded up).
+    """Return the plan after each fraction of its rounds, by number of steps.
+
+    The fraction applies to each kind of rounds, and is rounded up to whole rounds.
 
     Args:
         plan: the plan.

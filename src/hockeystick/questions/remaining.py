@@ -17,15 +17,15 @@ from hockeystick.values.errors import InvalidInputError, UnreachableError
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Number of further rounds, and the cost of the plan now, with them, and with one more.
+    """Number of further rounds, with the cost of the plan now, with these rounds, and with one more than these.
 
     Attributes:
         count: largest number of further units within the target.
         unit: ``"epochs"``, ``"steps"`` or ``"rounds"``.
         more: one unit, as a round.
         spent: cost of the plan as it is.
-        achieved: total cost with ``count`` more.
-        beside: total cost with ``count + 1`` more.
+        achieved: total cost with ``count`` more units.
+        beside: total cost with ``count + 1`` more units.
         target: target epsilon and delta.
     """
 
@@ -45,7 +45,7 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
         plan: the plan so far.
         epsilon: the target epsilon.
         delta: the target delta.
-        more: repeated round; by default the plan's own, if it has one kind.
+        more: round to repeat; by default the plan's own round, if the plan has one kind.
 
     Raises:
         InvalidInputError: a value is outside its domain, or ``more`` is missing though there are several kinds of

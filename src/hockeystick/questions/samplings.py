@@ -1,9 +1,9 @@
-"""One training under each sampling scheme: its cost, and the noise needed to cost no more.
+"""One training under each sampling scheme: its epsilon, and the noise with which epsilon meets a target.
 
-*The same training* has the batch size, the dataset and the number of steps of the plan, with batches drawn differently.
-The keys of a scheme derive from these: a rate from the sizes, the steps of an epoch from the sizes or the rate. A key
-that does not derive from them is not guessed: the scheme reports it as missing. If a round is an epoch, an epoch once
-begun counts as a whole one. Unsampled rounds stay unchanged.
+*The same training* has the batch size, the dataset and the number of steps of the plan; only the way of drawing batches
+differs. The keys of a scheme are derived from these: a rate from the sizes, the steps of an epoch from the sizes or the
+rate. A key that cannot be derived is not guessed: the scheme reports it as missing. If a round is an epoch, an epoch
+that is begun counts in full. Unsampled rounds stay unchanged.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ class Sampled:
 
     Attributes:
         scheme: the scheme.
-        plan: training under the scheme; ``None`` if its keys do not derive from the plan.
-        epsilon: its epsilon at the delta; ``None`` if nothing is proved.
-        noise_multiplier: noise, equal in all rounds, with which epsilon is at most the target; ``None`` if unknown.
+        plan: training under the scheme; ``None`` if its keys cannot be derived from the plan.
+        epsilon: epsilon of that plan at the delta; ``None`` if nothing is proved.
+        noise_multiplier: noise multiplier, the same in all rounds, with which epsilon is at most the target; ``None``
+            if unknown.
         reason: reason for a missing epsilon, a missing lower end or a wide interval.
     """
 
@@ -61,7 +62,7 @@ class Sampled:
 
     @property
     def sampling(self) -> Sampling | None:
-        """Scheme with its parameters, from the first round sampled by it."""
+        """The scheme with its parameters, taken from the first round that it samples."""
         rounds = () if self.plan is None else self.plan.rounds
         return next((item.sampling for item in rounds if isinstance(item.sampling, self.scheme)), None)
 
@@ -82,16 +83,16 @@ def _cells(row: Sampled) -> tuple[str, str, str]:
 
 
 def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> Samplings:
-    """Compare one training under each sampling scheme: its cost, and the noise that meets an epsilon.
+    """Compare the same training under each sampling scheme: its epsilon, and the noise that meets a target epsilon.
 
     Args:
         plan: plan with sampled rounds.
         delta: target delta; the plan's own by default.
-        epsilon: target of the noise; by default the upper end of the plan's own epsilon.
+        epsilon: target epsilon for the noise; by default the upper end of the plan's own epsilon.
 
     Returns:
-        A row for each scheme, in the order of ``hockeystick supported``, with a reason if nothing is proved or the keys
-        do not derive from the plan.
+        A row for each scheme, in the order of ``hockeystick supported``. If nothing is proved, or if the keys cannot be
+        derived from the plan, the row has a reason.
 
     Raises:
         InvalidInputError: there is no delta, a value is outside its domain, or no round is sampled.
@@ -110,7 +111,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
     """Yield the rows of :func:`samplings`, one after the other.
 
     Raises:
-        InvalidInputError: no delta, a value outside its domain, or a plan without sampled rounds.
+        InvalidInputError: there is no delta, a value is outside its domain, or no round is sampled.
         UnsupportedError: no epsilon is given, and nothing is proved for the plan as it is.
     """
     delta = asked_delta(plan, delta)
@@ -128,7 +129,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
 
 
 def _row(plan: Plan, kind: type[Sampling], delta: float, target: Epsilon | None) -> Sampled:
-    """Return the row of one scheme, with its refusal as the reason."""
+    """Return the row of one scheme; a refusal becomes its reason."""
     try:
         other = resampled(plan, kind)
     except (InvalidInputError, UnsupportedError) as error:
@@ -152,14 +153,14 @@ def resampled(plan: Plan, kind: type[Sampling]) -> Plan:
     """Return the plan with its sampled rounds under another scheme.
 
     Raises:
-        InvalidInputError: a key of the scheme does not derive from the plan.
-        UnsupportedError: a round may not be sampled by it.
+        InvalidInputError: a key of the scheme cannot be derived from the plan.
+        UnsupportedError: a round may not be sampled by the scheme.
     """
     return plan.with_rounds([_resampled(item, kind) for item in plan.rounds])
 
 
 def _resampled(item: Round, kind: type[Sampling]) -> Round:
-    """Return a round under another scheme, with as many steps, or as many started epochs."""
+    """Return a round under another scheme, with as many steps; if a round is an epoch, in whole epochs."""
     if isinstance(item.sampling, NoSampling | kind):
         return item
     other = kind(**_keys(kind, known_of(item.sampling)))
@@ -167,7 +168,7 @@ def _resampled(item: Round, kind: type[Sampling]) -> Round:
 
 
 def known_of(sampling: Sampling) -> Mapping[str, float]:
-    """Return the batch size of a scheme, expressed in the keys of all schemes as far as they derive from it."""
+    """Return the keys (batch size, rate, steps of an epoch, ...) that can be derived from a given scheme."""
     said = {key: value for key, value in sampling.keys().items() if isinstance(value, int | float)}
     records, batch = sampling.dataset_records, said.get("batch_size", said.get("draws"))
     rate = getattr(sampling, "sample_rate", None)
@@ -187,10 +188,10 @@ def known_of(sampling: Sampling) -> Mapping[str, float]:
 
 
 def _keys(kind: type[Sampling], known: Mapping[str, float]) -> dict[str, Any]:
-    """Return the keys of a scheme: one set that determines the batch size, and all other required keys.
+    """Return the keys of a scheme: those that determine the batch size, and all other required ones.
 
     Raises:
-        InvalidInputError: one of these is unknown.
+        InvalidInputError: one of these keys is unknown.
     """
     own = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]  # a scheme is a dataclass
     ways = [way for way in WAYS if set(way) <= set(own) and set(way) <= set(known)]

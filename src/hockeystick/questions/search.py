@@ -1,9 +1,10 @@
 """Search over one parameter of a plan for the least protective value that meets a target.
 
-Let y be the parameter (or its logarithm), oriented towards safety; the measured quantity decreases in y. One end of the
-bracket *meets* the target, by the safe end of its certified interval, and the other does not. The secant method on the
-logarithm of the measured quantity, which is nearly linear in that of the parameter, closes the bracket to the
-tolerance, or to neighbours for a whole number. The search only proposes values; measurements decide.
+Let y be the logarithm of the parameter, with the sign that makes larger y safer; the measured quantity decreases in y.
+One end of the bracket *meets* the target, by the safe end of its certified interval, and the other end does not. The
+secant method shrinks the bracket to the tolerance, or to neighbours for a whole number. It is applied to the logarithm
+of the measured quantity, which is nearly linear in the logarithm of the parameter. The search only proposes values;
+measurements decide.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SHARE = 0.3  # share of the remaining work that one measurement may use
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Measured value: its y, its interval, its excess."""
+    """Measured value of the parameter: its y, its certified interval, its excess over the target."""
 
     value: float
     y: float
@@ -44,7 +45,7 @@ class Sample:
 
 
 class Search:
-    """Bracket of the target and the method that closes it.
+    """Search for the value that meets a target: a bracket around it, and the method that shrinks the bracket.
 
     Args:
         parameter: searched parameter, with its range and first value.
@@ -54,8 +55,8 @@ class Search:
         gap: requested relative width of the intervals; the accountant's default if ``None``.
 
     Attributes:
-        limited: after :meth:`run`, the reason why the bracket is wider than the tolerance, or why its other side may
-            meet the target; ``None`` otherwise.
+        limited: after :meth:`run`, the reason why the bracket is wider than the tolerance, or why its end that does not
+            meet the target may meet it after all; ``None`` otherwise.
     """
 
     def __init__(self, parameter: Parameter, build: Build, target: Target, tolerance: float, gap: float | None) -> None:
@@ -70,13 +71,13 @@ class Search:
         self.limited: str | None = None
 
     def run(self) -> tuple[Sample, Sample | None]:
-        """Return the value that meets the target and the adjacent one that does not.
+        """Return the value that meets the target and the adjacent value that does not.
 
-        The search has four states. *Outward*: one side is missing, and the search steps towards it, up to the end of
-        the range. *Closing*: both sides exist, and the bracket is wider than the tolerance. *Unsure*: the bracket is
-        closed, but the interval of the side that does not meet the target contains the target; a value at the far end
-        of the tolerance is measured once, or a whole number again with all remaining work. *Closed*: the search is
-        done.
+        The search has four states. *Outward*: only one end of the bracket exists, and the search steps towards the
+        missing end, at most to the end of the range. *Closing*: both ends exist, and the bracket is wider than the
+        tolerance. *Unsure*: the bracket is closed, but the interval of the end that does not meet the target contains
+        the target. Then a value at the far end of the tolerance is measured once; a whole number is measured again with
+        all remaining work. *Closed*: the search is done.
 
         Raises:
             UnreachableError: no value meets the target.
@@ -113,7 +114,7 @@ class Search:
         return self._met, self._not
 
     def _guessed(self, start: float) -> float:
-        """Return the first value to measure, the root of a quick guess of the excess, which also gives the slope."""
+        """Return the first value to measure, a root of the quick guess of the excess; it also sets the slope."""
         value, last = start, None
         for _ in range(0 if self._parameter.whole else GUESSES):  # a guess is poor for few rounds
             excess = self._target.rough_excess(self._build(value))
@@ -147,7 +148,7 @@ class Search:
         return -log if self._parameter.costs else log
 
     def _value(self, y: float) -> float:
-        """Return the value at a y within the range, rounded to the safe side if it must be whole."""
+        """Return the parameter's value at y, cut off at the range; a whole number is rounded to the safe side."""
         value = self._inside(math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift)
         if not self._parameter.whole:
             return value
@@ -174,9 +175,9 @@ class Search:
         return sample
 
     def _asked_again(self) -> bool:
-        """Return True if the whole number next to the answer meets the target when measured with more work.
+        """Measure the whole number next to the answer again, with more work, and return True if it meets the target.
 
-        It is then the new answer, and the search for the number next to it continues.
+        It then becomes the new answer, and the search for the number next to it continues.
         """
         beside = self._not
         assert beside is not None
@@ -190,7 +191,11 @@ class Search:
         return True
 
     def _outwards(self) -> Sample | None:
-        """Measure farther towards the missing side; return the end of the range if even that meets the target."""
+        """Measure a value farther towards the missing end of the bracket.
+
+        Returns:
+            The sample at the end of the range if even that one meets the target, else ``None``.
+        """
         safer = self._met is None
         last = self._not if self._met is None else self._met
         assert last is not None
@@ -219,7 +224,7 @@ class Search:
         )
 
     def _root(self) -> float | None:
-        """Return the zero of the secant through the last two samples; None if there is none."""
+        """Return the zero of the line through the last two samples; None if they give none."""
         if len(self._last) < 2:
             return None
         one, two = self._last

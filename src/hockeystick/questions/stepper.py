@@ -1,7 +1,7 @@
 """An accountant that is stepped during training and answers for the steps so far.
 
-The history is run-length encoded in the order of the steps. An answer is bit-identical to that of the history's plan,
-however steps and questions alternated and wherever the state was saved and loaded.
+The history lists the steps in order; a run of equal steps is one item with a count. An answer is bit-identical to the
+answer for the plan of the history, however steps and questions alternated, and wherever the state was saved and loaded.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Accountant:
 
     @named_arguments
     def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
-        """Return epsilon of the steps so far: see :meth:`Plan.epsilon`; its other options need :attr:`plan`.
+        """Return epsilon of the steps so far, as :meth:`Plan.epsilon` does; for its other options use :attr:`plan`.
 
         Args:
             delta: delta, in [0, 1).
@@ -175,13 +175,13 @@ class Accountant:
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
         """Return the largest number of further steps at these settings that keeps the whole within (epsilon, delta).
 
-        With one step more, the certified upper end exceeds the target. The number is 0 if nothing more fits. If answers
-        near it are wide because the work limit was reached (see their ``reason``), it is the largest number confirmed,
-        and a larger one may fit.
+        With one step more, the certified upper end exceeds the target. The number is 0 if no step fits. If answers near
+        the number are wide because the work limit was reached (see their ``reason``), it is the largest number
+        confirmed, and a larger one may fit.
 
         Args:
-            noise_multiplier: standard deviation of the noise / clipping norm of the steps to come.
-            sample_rate: probability that a record enters one of their batches.
+            noise_multiplier: standard deviation of the noise / clipping norm of the further steps.
+            sample_rate: probability that a record enters the batch of a further step.
             epsilon: target epsilon.
             delta: target delta.
 

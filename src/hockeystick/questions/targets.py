@@ -1,4 +1,4 @@
-"""Targets of a calibration, one class each; a target is measured by a certified interval and met on its safe side."""
+"""Targets of a calibration, one class each; the safe end of a certified interval must meet the target."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "
 
 @dataclass(frozen=True)
 class Target(ABC):
-    """Upper limit of a number (or lower limit, for an attacker's errors)."""
+    """Upper limit of a quantity of a plan; for the errors of an attacker, a lower limit."""
 
     name: ClassVar[str]
 
@@ -35,12 +35,12 @@ class Target(ABC):
 
     @property
     def limit(self) -> float:
-        """Number that the safe end is compared with."""
+        """Number with which the safe end is compared."""
         return float(getattr(self, self.name))
 
     @property
     def at_delta(self) -> float | None:
-        """Delta of the target, if it has one; deltas of 1/dataset_size or more give a warning."""
+        """Delta of the target, if it has one; a delta of 1/dataset_size or more gives a warning."""
         return getattr(self, "delta", None)
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Target(ABC):
 
     @property
     def _guessing(self) -> float:
-        """Number that an attacker reaches by guessing; the excess compares gains over it. 0 for most targets."""
+        """Value of the quantity for an attacker who guesses; the excess compares gains over it. 0 for most targets."""
         return 0.0
 
     def rough_excess(self, plan: Plan) -> float | None:
@@ -120,7 +120,7 @@ class Delta(Target):
         return AutoAccountant().delta(plan.directions, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
-        """Return the excess in the logarithm of -log delta, which is nearly linear in that of the noise."""
+        """Return the excess, measured in log(-log delta), which is nearly linear in the logarithm of the noise."""
         log = math.log(found.upper) if found.upper > 0 else -math.inf
         return -_log_ratio(-log, -math.log(self.limit))
 
@@ -139,7 +139,7 @@ class GaussianDP(Target):
 
 @dataclass(frozen=True)
 class Advantage(Target):
-    """Upper limit of a membership attack's advantage: largest true-positive rate less false-positive rate."""
+    """Upper limit of a membership attack's advantage: the largest true-positive minus false-positive rate."""
 
     advantage: Annotated[float, OPEN.of("the target advantage")]
     name: ClassVar[str] = "advantage"
@@ -151,7 +151,7 @@ class Advantage(Target):
 
 @dataclass(frozen=True)
 class TruePositiveRate(Target):
-    """Upper limit of a membership attack's true-positive rate at a false-positive rate; larger than that rate."""
+    """Upper limit of a membership attack's true-positive rate at a false-positive rate, which the limit must exceed."""
 
     tpr: Annotated[float, OPEN.of("the target true-positive rate")]
     fpr: Annotated[float, OPEN.of("false-positive rate")]
@@ -167,13 +167,13 @@ class TruePositiveRate(Target):
 
     @property
     def _guessing(self) -> float:
-        """False-positive rate of guessing."""
+        """True-positive rate of guessing, which equals the false-positive rate."""
         return self.fpr
 
 
 @dataclass(frozen=True)
 class BayesRisk(Target):
-    """Lower limit of the smallest error probability of an attacker with a prior."""
+    """Lower limit of the smallest error probability of an attacker who knows the prior."""
 
     risk: Annotated[float, OPEN.of("the target minimum error probability")]
     prior: Annotated[float, OPEN.of("prior probability of one of the two datasets")] = 0.5
@@ -185,7 +185,7 @@ class BayesRisk(Target):
 
     @property
     def _guessing(self) -> float:
-        """Probability of error by guessing."""
+        """Smallest error probability of an attacker who guesses by the prior alone."""
         return min(self.prior, 1 - self.prior)
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
@@ -205,7 +205,7 @@ class BayesRisk(Target):
         return found.upper < self.limit
 
     def excess(self, found: Bound) -> float:
-        """Return the excess of the gain over guessing, as a logarithm."""
+        """Return the logarithm of the gain over guessing, relative to the gain that the target allows."""
         return _log_ratio(self._guessing - found.lower, self._guessing - self.limit)
 
 
@@ -222,7 +222,7 @@ class Reconstruction(Target):
         _more_than(self.success, "success", self.baseline, "baseline", "which guessing attains")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Return the bound on the success."""
+        """Return the bound on the success probability."""
         return _bound(plan.profile(gap).reconstruction(self.baseline))
 
     @property
@@ -232,7 +232,7 @@ class Reconstruction(Target):
 
 
 def _interval(found: Answer) -> Bound:
-    """Return the answer as an interval, from 0 on if it has no lower end."""
+    """Return the answer as an interval; its lower end is 0 if none is known."""
     if isinstance(found, Bound):
         return found
     upper = found.ends["upper"]

@@ -35,8 +35,8 @@ ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}
 class PureDpFilter(PrivacyFilter):
     """Filter of rounds of pure epsilon: the sum of the largest losses is at most epsilon, and delta is 0.
 
-    The loss of all rounds is the sum of their losses, and so at most the sum of their largest losses, however each was
-    chosen and whenever they stop. Sums are exact.
+    The loss of all rounds is the sum of their losses, and so at most the sum of their largest losses. This holds
+    however each round was chosen and whenever they stop. Sums are exact.
 
     Args:
         epsilon: budget.
@@ -61,7 +61,7 @@ class PureDpFilter(PrivacyFilter):
         return (charged(self.name, item, direction).loss,)
 
     def budget_epsilon(self, delta: float = 0.0) -> float:
-        """Return the target, at every delta."""
+        """Return the target epsilon, which holds at every delta."""
         domains.delta(delta)
         return self.budget
 
@@ -69,10 +69,10 @@ class PureDpFilter(PrivacyFilter):
 class ZcdpFilter(PrivacyFilter):
     """Filter by zero-concentrated differential privacy: the rhos of the rounds add up to at most the budget.
 
-    Noise of distance mu, normal or discrete, has ``rho = mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6;
-    Canonne, Kamath, Steinke 2020 [CKS20]), a round of pure epsilon at most ``epsilon tanh(epsilon / 2)``, below the
-    ``epsilon^2 / 2`` of [BS16] (``pairs/concentrated.py``). Sampled noise without a largest loss is refused: the
-    only rho known for it is that of a round without sampling.
+    Normal or discrete noise of distance mu has ``rho = mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6; Canonne,
+    Kamath, Steinke 2020 [CKS20]). A round of pure epsilon has a rho of at most ``epsilon tanh(epsilon / 2)``, below the
+    ``epsilon^2 / 2`` of [BS16] (``pairs/concentrated.py``). Sampled noise without a largest loss is refused, as its
+    only known rho is that of the same round without sampling.
 
     Args:
         budget: rho.
@@ -94,7 +94,7 @@ class ZcdpFilter(PrivacyFilter):
 
     @classmethod
     def reaching(cls, epsilon: float, delta: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Self:
-        """Return the filter with the largest rho that implies (epsilon, delta), to about 1e-9, on the safe side.
+        """Return the filter with the largest rho that implies (epsilon, delta), within about 1e-9, rounded down.
 
         Raises:
             InvalidInputError: a value is outside its domain.
@@ -115,7 +115,7 @@ class ZcdpFilter(PrivacyFilter):
         return (charged(self.name, item, direction).rho,)
 
     def budget_epsilon(self, delta: float) -> float:
-        """Return the epsilon of the whole budget, at the best order of [CKS20], Proposition 12, that a search finds."""
+        """Return the epsilon of the whole budget by [CKS20], Proposition 12, at the best order that a search finds."""
         delta = domains.TARGET_DELTA.check(delta, "delta")
         rho = self.budget
         start = math.sqrt(-math.log(delta)) / math.sqrt(rho)
@@ -123,7 +123,7 @@ class ZcdpFilter(PrivacyFilter):
 
 
 class RdpFilter(PrivacyFilter):
-    """Filter by Renyi divergences of one order, fixed beforehand; each direction has the full budget of its own.
+    """Filter by Renyi divergences of one order, fixed beforehand; each direction has the full budget for itself.
 
     Divergences of rounds are certified upper bounds, and their sums are exact.
 
@@ -163,10 +163,10 @@ class RdpFilter(PrivacyFilter):
         order: float | None = None,
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     ) -> Self:
-        """Return the filter whose budget implies (epsilon, delta), by default at the best order for Gaussian noise.
+        """Return the filter whose budget implies (epsilon, delta); the default order is the best for Gaussian noise.
 
-        Sampled rounds need a smaller order: the ``order`` of ``plan.epsilon(delta, accountant="rdp")`` for a similar
-        plan.
+        Sampled rounds need a smaller order. A good one is the ``order`` of ``plan.epsilon(delta, accountant="rdp")``
+        for a similar plan.
 
         Raises:
             InvalidInputError: a value is outside its domain, or the order leaves no budget.
@@ -183,7 +183,7 @@ class RdpFilter(PrivacyFilter):
         return cls(order=1 + t, budget=budget, adjacency=adjacency)
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
-        """Return a certified divergence of the filter's order."""
+        """Return an upper bound on the round's Renyi divergence of the filter's order."""
         charged(self.name, item, direction)  # refuses a round that may fail
         t = self.order - 1
         moment = max(item.curve(direction).log_moment(t), 0.0)
@@ -198,7 +198,7 @@ class RdpFilter(PrivacyFilter):
 class GdpFilter(PrivacyFilter):
     """Filter by Gaussian differential privacy: ``sum mu_i^2 <= mu^2``, for unsampled Gaussian rounds.
 
-    The filter counts in squares of mu: a budget of mu = 2 allows 4.
+    The filter counts in squares of mu: a budget of mu = 2 is 4 units.
 
     Args:
         budget: mu, from 1e-6 to 1000.
@@ -220,7 +220,7 @@ class GdpFilter(PrivacyFilter):
 
     @classmethod
     def reaching(cls, epsilon: float, delta: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Self:
-        """Return the filter with the largest mu that implies (epsilon, delta), to about 1e-12, on the safe side.
+        """Return the filter with the largest mu that implies (epsilon, delta), within about 1e-12, rounded down.
 
         Raises:
             InvalidInputError: a value outside its domain, or a target that only a mu below 1e-6 meets.
@@ -249,11 +249,11 @@ class GdpFilter(PrivacyFilter):
         return (square_of(curve, item),)
 
     def budget_epsilon(self, delta: float) -> float:
-        """Return the exact, certified epsilon of the whole budget, one Gaussian round of distance mu."""
+        """Return the certified epsilon of one Gaussian round of distance mu, to which the whole budget is equal."""
         log_delta = _log(domains.TARGET_DELTA.check(delta, "delta"))
         return epsilon_ends((log_delta, log_delta), self.mu)[1]
 
 
 def _log(delta: float) -> float:
-    """Return log delta, rounded down, the safe side of a target."""
+    """Return log delta, rounded down, so that a target met at the result is met at delta."""
     return next_down(math.log(delta), 2)

@@ -1,6 +1,6 @@
-"""Approximate differential privacy: a filter and an odometer of rounds that may fail.
+"""Approximate differential privacy: a filter and an odometer of rounds that may have infinite loss.
 
-The largest losses (or the rhos) add up, and so do the deltas.
+The deltas of the rounds add up, and so do their largest losses (or their rhos).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from hockeystick.values.outward import six_digits
 
 
 class Guarantees(Spending):
-    """Rounds that have a delta, and a largest loss, a rho, or both; each of the three numbers is added up.
+    """Rounds that have a delta, and also a largest loss, a rho, or both; each of these three numbers is added up.
 
-    The deltas add up to at most ``delta'' = delta - delta'``. The slack delta' is reserved for finite losses.
+    The deltas may add up to ``delta'' = delta - delta'``. The rest, the slack delta', is for the finite losses.
     """
 
     def __init__(self, delta: float, slack: float | None, adjacency: Adjacency | str) -> None:
@@ -39,7 +39,7 @@ class Guarantees(Spending):
         super().__init__(adjacency, (decimal(self._delta) - decimal(self._slack), BEYOND, BEYOND))
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
-        """Return the mass that may fail, the largest loss, and the rho."""
+        """Return the probability of an infinite loss, the largest finite loss, and the rho of one round."""
         costs = charged(ApproximateDpFilter.name, item, direction)
         return costs.failing, costs.loss, costs.rho
 
@@ -50,7 +50,7 @@ class Guarantees(Spending):
 
     @property
     def budget_delta(self) -> float:
-        """Limit of the sum of the rounds' deltas, which is delta less slack, rounded down."""
+        """Limit of the sum of the rounds' deltas: delta minus the slack, rounded down."""
         return rounded_down(self.limits[0])
 
     def said(self) -> str:
@@ -61,35 +61,35 @@ class Guarantees(Spending):
 class ApproximateDpFilter(Guarantees, PrivacyFilter):
     """Filter of rounds with a largest loss or a rho, allowed while basic or concentrated composition meets the target.
 
-    Let D, A and R be the sums of the masses of infinite loss, of the largest finite losses and of the rhos, with the
-    new round, in one direction. It is allowed if
+    Let D, A and R be sums over all rounds including the new one, in one direction: D of the masses of infinite loss, A
+    of the largest finite losses, R of the rhos. The new round is allowed if
 
-        D <= delta'' = delta - delta'   and   (A <= epsilon   or   R <= rho),
+        D <= delta'' = delta - delta'   and   (A <= epsilon   or   R <= rho).
 
-    rho being the largest with ``min_t e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t) <= delta'``, that of
-    :meth:`ZcdpFilter.reaching`. Both rules are fixed at the start, and either suffices at any moment: few large rounds
-    meet the first, many small ones the second, and noise without a largest loss always the second.
+    Here rho is the largest number with ``min_t e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t) <= delta'``, as in
+    :meth:`ZcdpFilter.reaching`. Both rules are fixed at the start, and either suffices at any moment. A few large
+    rounds meet the first rule, many small ones the second, and noise without a largest loss always needs the second.
 
     **All allowed rounds together are (epsilon, delta)-private, however they are chosen.** Proof. Let P and Q be the
     laws of all outputs on neighbouring datasets in one order, and T the last round run; it may depend on the outputs.
 
     1. *The losses.* Given the past, round i is a post-processing of its dominating pair (``costs.py``), or only its
-       moments are known. Add the outcomes of the pairs to the outputs, which the choice of rounds does not see; let L_n
-       be the sum of the losses of the first n rounds, and ``L = L_T``. Then ``delta_{P||Q} (epsilon) <= E_P (1 -
-       e^(epsilon - L))_+``.
-    2. *Infinite losses.* The delta_i are known before round i is run, and ``sum_{i <= T} delta_i <= delta''`` on every
-       path. So ``P(some loss up to T is infinite) <= delta''``.
-    3. *Finite losses if A <= epsilon at T.* ``L <= A <= epsilon`` for certain, so they add nothing.
-    4. *Finite losses if A > epsilon at T.* Then ``R_T <= rho``. For the t > 0 of rho, fixed beforehand,
-       ``M_n = exp(t L_n - t (1 + t) R_n)``, and 0 once a loss was infinite, is a non-negative supermartingale with
-       ``M_0 = 1``: ``E_P [e^(t L_i); L_i < inf] <= e^(t (1 + t) rho_i)`` for every past that chose round i (Bun,
-       Steinke 2016 [BS16]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]). Hence ``E_P M_T <= 1`` (optional stopping;
-       by Fatou's lemma also for unbounded T). As ``(1 - e^-x)_+ <= e^(t x) t^t / (1 + t)^(1 + t)``
-       (``pairs/renyi.py``), ``(1 - e^(epsilon - L))_+ <= M_T e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t) <= M_T
-       delta'``, whose mean is at most delta'.
+       moments are known. Add the outcomes of the pairs to the outputs; the choice of rounds does not see these
+       outcomes. Let L_n be the sum of the losses of the first n rounds, and ``L = L_T``. Then ``delta_{P||Q} (epsilon)
+       <= E_P (1 - e^(epsilon - L))_+``.
+    2. *Infinite losses.* Each delta_i is known before round i is run, and ``sum_{i <= T} delta_i <= delta''`` for every
+       sequence of outputs. So ``P(some loss up to T is infinite) <= delta''``.
+    3. *Finite losses if A <= epsilon at T.* ``L <= A <= epsilon`` with certainty, so they add nothing.
+    4. *Finite losses if A > epsilon at T.* Then ``R_T <= rho``. Take the t > 0 of rho, which is fixed beforehand. Let
+       ``M_n = exp(t L_n - t (1 + t) R_n)``, and 0 once a loss was infinite. It is a non-negative supermartingale with
+       ``M_0 = 1``, since ``E_P [e^(t L_i); L_i < inf] <= e^(t (1 + t) rho_i)`` for every past that chose round i (Bun,
+       Steinke 2016 [BS16]; Whitehouse, Ramdas, Rogers, Wu 2023 [WRRW23]). Hence ``E_P M_T <= 1`` (optional stopping; by
+       Fatou's lemma also for unbounded T). As ``(1 - e^-x)_+ <= e^(t x) t^t / (1 + t)^(1 + t)`` (``pairs/renyi.py``),
+       ``(1 - e^(epsilon - L))_+ <= M_T e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t) <= M_T delta'``. The mean of
+       this bound is at most delta'.
 
-    Together delta'' + delta' = delta. The slack is reserved under basic composition, too, since the rule that holds at
-    the end is not known beforehand.
+    Together delta'' + delta' = delta. The slack delta' is reserved also while basic composition holds, since the rule
+    that will hold at the end is not known beforehand.
 
     Args:
         epsilon: target epsilon, from 1e-6 to 1e4.
@@ -124,12 +124,12 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         self.limits = (self.limits[0], decimal(self._epsilon), self._concentrated.limits[0])
 
     def fits(self, sums: Amounts) -> bool:
-        """Return True if the deltas are within their limit, and the largest losses or the rhos within theirs."""
+        """Return True if the deltas are within their limit, and so are either the largest losses or the rhos."""
         failing, loss, rho = (spent <= limit for spent, limit in zip(sums, self.limits, strict=True))
         return failing and (loss or rho)
 
     def spent_of(self, sums: Amounts) -> float:
-        """Return epsilon by the better of the two compositions, rounded up; ``spent_delta`` has the deltas."""
+        """Return the epsilon of the better composition rule, rounded up; ``spent_delta`` has the deltas."""
         _, loss, rho = sums
         basic = rounded_up(loss)
         if not Fraction(0) < rho <= self.limits[2]:
@@ -142,7 +142,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
         return self._epsilon
 
     def remaining_of(self, sums: Amounts) -> float:
-        """Return the target epsilon minus the epsilon of sums, rounded down."""
+        """Return the target epsilon minus ``spent_of(sums)``, rounded down."""
         return rounded_down(decimal(self._epsilon) - decimal(self.spent_of(sums)))
 
     def budget_epsilon(self, delta: float) -> float:
@@ -157,13 +157,13 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
 class Odometer(Guarantees):
     """Odometer of the privacy spent: with probability ``1 - delta`` the loss never exceeds its reading.
 
-    With R_n the sum of the rhos of the first n rounds, L_n that of their losses, and any order ``alpha > 1`` fixed
-    beforehand, ``exp((alpha - 1) (L_n - alpha R_n))`` is a supermartingale that starts at 1, however the rounds were
-    chosen ([BS16]; the proof is that of :class:`ApproximateDpFilter`). By Ville's inequality ``L_n <= alpha R_n +
+    Let R_n be the sum of the rhos of the first n rounds, L_n the sum of their losses, and ``alpha > 1`` any order fixed
+    beforehand. Then ``exp((alpha - 1) (L_n - alpha R_n))`` is a supermartingale that starts at 1, however the rounds
+    were chosen ([BS16]; proof in :class:`ApproximateDpFilter`). By Ville's inequality ``L_n <= alpha R_n +
     log(1/delta') / (alpha - 1)`` at all n together, except with probability delta'. This is the odometer of [WRRW23]
-    that is tight at a preselected moment: the order is the best one there. Infinite losses have a total probability of
-    at most delta''. If no loss is infinite, L_n is for certain at most the sum of the largest losses. So the smaller of
-    the two bounds holds with the same probability.
+    that is tight at a preselected moment; alpha is the best order at that moment. Infinite losses have a total
+    probability of at most delta''. If no loss is infinite, L_n is certainly at most the sum of the largest losses. So
+    the smaller of the two bounds holds with the same probability.
 
     Args:
         delta: delta' + delta''.
@@ -203,11 +203,11 @@ class Odometer(Guarantees):
         return min(rounded_up(loss), self._line(rho))
 
     def _line(self, rho: Fraction) -> float:
-        """``alpha R + log(1/delta') / (alpha - 1)``, rounded up."""
+        """Upper bound on the loss by the rhos: ``alpha R + log(1/delta') / (alpha - 1)``, rounded up."""
         return ((1 + self._tilt) * float(rho) + self._log / self._tilt) * (1 + SLACK)
 
     def epsilon(self, delta: float) -> float:
-        """Return the epsilon spent so far if ``delta`` is at least the odometer's; otherwise infinity."""
+        """Return the epsilon spent so far if ``delta`` is at least the odometer's delta; otherwise infinity."""
         return self.spent if domains.TARGET_DELTA.check(delta, "delta") >= self._delta else math.inf
 
     def said(self) -> str:

@@ -1,11 +1,11 @@
 """Base classes of filters and the odometer: rounds are declared before they are run, and their costs add up.
 
 A round costs a few rational numbers in each direction (its epsilon, or its rho and its delta), exact or rounded up. The
-state is the list of declared rounds and the exact sums of their costs, direction by direction: the theorems concern an
-ordered pair of neighbouring datasets. Parameters are read as the decimals they print as, so that ten tenths fit exactly
-into a budget of one. The worst direction decides, number by number. To test if a round fits, the sums
-that include it are computed; when the round is recorded, these sums become the state. So tested and recorded costs
-cannot differ.
+state is the list of declared rounds and, in each direction, the exact sums of their costs; the theorems concern one
+order of two neighbouring datasets. Parameters are read as the decimals they print as, so that ten times 0.1 fits
+exactly into a budget of 1. Each number is compared with its limit in the direction where its sum is largest. To test if
+a round fits, the sums that include it are computed. When the round is recorded, these sums become the state, so tested
+and recorded costs cannot differ.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def rounded_down(value: Fraction) -> float:
 
 
 def added(first: Amounts, second: Amounts) -> Amounts:
-    """Return the sums, number by number."""
+    """Return the sums of two lists of amounts, position by position."""
     return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
 def worst(amounts: Iterable[Amounts]) -> Amounts:
-    """Return the largest of each number."""
+    """Return the largest amount at each position of several lists."""
     return tuple(map(max, zip(*amounts, strict=True)))
 
 
@@ -108,7 +108,7 @@ class Spending(ABC):
         return self.fits(worst(self._sums_with(item).values()))
 
     def more_of(self, item: Round) -> int:
-        """Return how many of one round still fit, up to 10^12, whatever its own count."""
+        """Return the number of times that one round still fits, up to 10^12; its own count is ignored."""
         counts = range(1, domains.MAX_COUNT + 1)
         return bisect_left(counts, True, key=lambda count: not self.allows(item.changed(count=count)))
 
@@ -116,7 +116,7 @@ class Spending(ABC):
         """Record a round before it is run.
 
         Raises:
-            BudgetError: it does not fit; nothing is recorded.
+            BudgetError: the round does not fit; nothing is recorded.
             UnsupportedError: the round has no proved cost in this kind of budget.
         """
         sums = self._sums_with(item)
@@ -140,7 +140,7 @@ class Spending(ABC):
         Args:
             item: the round.
             direction: the direction.
-            spent: sums before it, on which only the prices of a currency depend.
+            spent: sums spent before this round; only the prices of a currency depend on them.
 
         Raises:
             UnsupportedError: the round has no proved cost in this kind of budget; the message names a filter that
@@ -165,11 +165,11 @@ class Spending(ABC):
         """Return the cost of one run of a round in one direction.
 
         Raises:
-            UnsupportedError: none is proved in this kind of budget.
+            UnsupportedError: no cost is proved in this kind of budget.
         """
 
     def fits(self, sums: Amounts) -> bool:
-        """Return True if sums, the worst of all directions, are within the limits."""
+        """Return True if ``sums``, each the largest over the directions, are within the limits."""
         return all(spent <= limit for spent, limit in zip(sums, self.limits, strict=True))
 
     @abstractmethod
@@ -192,7 +192,7 @@ class PrivacyFilter(Spending):
         return self.spent_of(self._spent)
 
     def spent_of(self, sums: Amounts) -> float:
-        """Return sums, which are the worst of all directions, as an amount in the filter's currency, rounded up."""
+        """Return ``sums``, each the largest over the directions, as one amount in the filter's currency, rounded up."""
         return rounded_up(sums[0])
 
     @property
@@ -202,16 +202,16 @@ class PrivacyFilter(Spending):
 
     @property
     def remaining(self) -> float:
-        """Amount left in every direction, in the filter's currency, rounded down."""
+        """Amount that may still be spent in every direction, in the filter's currency, rounded down."""
         return self.remaining_of(self._spent)
 
     def remaining_of(self, sums: Amounts) -> float:
-        """Return the budget that is left after sums, which are the worst of all directions, rounded down."""
+        """Return the budget that is left after ``sums``, each the largest over the directions, rounded down."""
         return rounded_down(self.limits[0] - sums[0])
 
     @abstractmethod
     def budget_epsilon(self, delta: float) -> float:
-        """Return an epsilon at a delta for everything together that the filter allows, spent or not."""
+        """Return an epsilon at delta for all rounds together that the filter allows, spent or not."""
 
     def said(self) -> str:
         """Return spent and budget in the filter's currency, as text."""

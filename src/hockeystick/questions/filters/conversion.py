@@ -1,7 +1,7 @@
-"""Conversions between a Renyi divergence of one order and epsilon, with all roundings charged.
+"""Conversions between a Renyi divergence of one order and epsilon, with all rounding errors included.
 
-Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12: if the divergence of order 1 + t is at most D, epsilon at delta
-is at most ``D + (log_peak(t) - log delta) / t``, log_peak as in ``pairs/renyi.py``.
+Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12: if the divergence of order 1 + t is at most D, then epsilon at
+delta is at most ``D + (log_peak(t) - log delta) / t``, with ``log_peak`` of ``pairs/renyi.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Budget = TypeVar("Budget", bound=PrivacyFilter)
 
 
 def epsilon_of(divergence: float, t: float, delta: float) -> float:
-    """Return the epsilon at delta of a divergence of order 1 + t, rounded up."""
+    """Return the epsilon at delta that a divergence of order 1 + t implies, rounded up."""
     rest, size = _rest(t, delta)
     return max(divergence + rest + SLACK * (divergence + size), 0.0)
 
@@ -41,24 +41,26 @@ def divergence_within(epsilon: float, t: float, delta: float) -> float:
 
 
 def balanced_tilt(epsilon: float, log: float) -> float:
-    """Return the t at which ``t rho = log / t``, with ``rho + 2 sqrt(rho log)`` = epsilon and log = log(1/delta) > 0.
+    """Return ``t = sqrt(log / rho)``, at which the terms ``t rho`` and ``log / t`` are equal.
 
-    It is ``sqrt(log / rho)``, with ``sqrt(rho) = epsilon / (sqrt(log + epsilon) + sqrt(log))``.
+    Here log = log(1/delta) > 0, and rho solves ``rho + 2 sqrt(rho log)`` = epsilon: ``sqrt(rho) = epsilon / (sqrt(log +
+    epsilon) + sqrt(log))``.
     """
     return math.sqrt(log) * (math.sqrt(log + epsilon) + math.sqrt(log)) / epsilon
 
 
 def least(bound: Callable[[float], float], t: float) -> float:
-    """Return the smallest value of a bound that holds at every t > 0, searched around one t."""
+    """Return the smallest value of ``bound`` that a search around ``t`` finds; the bound is valid at every t > 0."""
     for stride in STRIDES:
         t = min((t * stride**i for i in range(-REACH, REACH + 1)), key=bound)
     return bound(t)
 
 
 def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta: float) -> Budget:
-    """Return the filter that ``make`` builds, with the budget lowered until its epsilon at delta meets the target.
+    """Return the filter that ``make`` builds, its budget lowered until the epsilon of the budget meets the target.
 
-    The searches for the budget and for its epsilon both end on the safe side, so their last digits may disagree.
+    The searches for the budget and for its epsilon are each rounded to the safe side, so their last digits may
+    disagree.
     """
     found, step = make(value), 4 * UNIT_ROUNDOFF
     while found.budget_epsilon(delta) > epsilon:
@@ -73,6 +75,6 @@ def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta
 
 
 def _rest(t: float, delta: float) -> tuple[float, float]:
-    """Return the term that the conversion adds to the divergence, and the size of the terms that are rounded."""
+    """Return the term that the conversion adds to the divergence, and the size of its parts (for rounding)."""
     peak, log = log_peak(t), math.log(delta)
     return (peak - log) / t, (abs(peak) + abs(log)) / t

@@ -1,12 +1,12 @@
-"""Costs of one round in one direction: its largest loss, its rho, and the mass that may fail.
+"""Costs of one round in one direction: its largest loss, its rho, and the probability of an infinite loss.
 
-Let L be the loss of the round, ``log dP/dQ`` under P, and ``K(t) = log E_P [e^(tL); L < inf]``. The three numbers are
-upper bounds on the largest finite loss, on the least rho with ``K(t) <= t (1 + t) rho`` for all t > 0
-(``pairs/concentrated.py``), and on ``P(L = inf)``. All concern one ordered pair of laws: the opposite order is another
-direction with its own costs. Independent parts of a round add up.
+Let L be the loss of the round, ``log dP/dQ`` under P, and ``K(t) = log E_P [e^(tL); L < inf]``. The three costs are
+upper bounds on three numbers: the largest finite loss; the least rho with ``K(t) <= t (1 + t) rho`` for all t > 0
+(``pairs/concentrated.py``); and ``P(L = inf)``. All concern one ordered pair of laws; the opposite order is another
+direction with its own costs. The costs of independent parts of a round add up.
 
-A dominating pair may replace the round, since the round is then a post-processing of it (Blackwell; Dong, Roth, Su 2022
-[DRS22], Theorem 2.10), and seeing more reveals no less.
+A dominating pair may replace the round: the round is then a post-processing of the pair (Blackwell; Dong, Roth, Su 2022
+[DRS22], Theorem 2.10), and seeing the outcome of the pair reveals no less.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Costs(NamedTuple):
 def costs_of(item: Round, direction: Direction) -> Costs:
     """Return the costs of one run of a round.
 
-    A sampled round with unbounded losses gets no rho here: the rho of the unsampled round is valid, but would charge as
-    much for a batch as for the whole dataset.
+    A sampled round with unbounded losses gets no rho here. The rho of the unsampled round would be valid, but it
+    charges as much for a batch as for the whole dataset.
 
     Raises:
         UnsupportedError: nothing is proven for the combination.
@@ -85,19 +85,22 @@ def _of_joint(pair: JointPair, item: Round) -> Costs:
 
 @_costs.register
 def _of_gaussian(pair: GaussianPair, item: Round) -> Costs:
-    """Return ``mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6)."""
+    """Return costs with ``rho = mu^2 / 2`` (Bun, Steinke 2016 [BS16], Proposition 1.6)."""
     return Costs(BEYOND, square_of(pair, item) / 2, Fraction(0))
 
 
 @_costs.register
 def _of_discrete_gaussian(pair: DiscreteGaussianPair, item: Round) -> Costs:
-    """Return ``distance^2 / (2 sigma^2)``, over all outcomes (Canonne, Kamath, Steinke 2020 [CKS20], Theorem 4)."""
+    """Return costs with ``rho = distance^2 / (2 sigma^2)`` (Canonne, Kamath, Steinke 2020 [CKS20], Theorem 4).
+
+    No outcomes are cut off.
+    """
     return Costs(BEYOND, pair.distance**2 / (2 * pair.variance), Fraction(0))
 
 
 @_costs.register
 def _of_bounded_range(curve: BoundedRangeCurve, item: Round) -> Costs:
-    """Return ``epsilon^2 / 8`` (proof in ``pairs/bounded_range.py``)."""
+    """Return costs with ``rho = epsilon^2 / 8`` (proof in ``pairs/bounded_range.py``)."""
     return Costs(curve.epsilon, curve.epsilon**2 / 8, Fraction(0))
 
 
@@ -107,7 +110,11 @@ def _of_guarantee(curve: ConcentratedCurve, item: Round) -> Costs:
 
 
 def square_of(pair: GaussianPair, item: Round) -> Fraction:
-    """Return mu^2 of one round: exact from the noise as written (so budgets add up), or from the pair, rounded up."""
+    """Return mu^2 of one round.
+
+    It is exact if it follows from the noise as written, so that budgets add up; otherwise it comes from the pair,
+    rounded up.
+    """
     noise = getattr(item.mechanism, "noise_multiplier", None)
     if noise is not None:
         for distance in (1, 2):
@@ -137,7 +144,7 @@ def charged(name: str, item: Round, direction: Direction) -> Costs:
     """Return the costs of one run of a round for the named filter.
 
     Raises:
-        UnsupportedError: the filter has no cost for it.
+        UnsupportedError: the filter has no cost for the round.
     """
     found = costs_of(item, direction)
     reason = _lacking(name, found)
@@ -147,7 +154,7 @@ def charged(name: str, item: Round, direction: Direction) -> Costs:
 
 
 def takers(item: Round, direction: Direction) -> list[str]:
-    """Return the names of the filters that have a price for a round, whatever their budgets."""
+    """Return the names of the filters that have a cost for a round, whatever their budgets."""
     try:
         found, gaussian = costs_of(item, direction), isinstance(item.curve(direction), GaussianPair)
     except UnsupportedError:

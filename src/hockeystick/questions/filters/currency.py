@@ -6,32 +6,36 @@ of c rounds and slack x, if for neighbouring datasets in both orders and all ``a
 
     H_a(M and R^(s - c)) <= H_a(R^s) + x,      H_a(P || Q) = sup_A P(A) - a Q(A),                                (1)
 
-where M and R stand for their dominating pairs. Then s falls by c, and d by x.
+where M and R stand for their dominating pairs. Then s decreases by c, and d by x.
 
-**Theorem.** Whatever is run, all outputs together have ``H_a <= H_a(R^N) + slack`` for all ``a >= 0``. *Proof*, from
-the end: let the rest, given the output y of M, have ``H_a <= H_a(R^(s - c)) + d - x`` for all a. Then M and the rest
-have ``H_a = int p(y) H_(a q(y) / p(y)) (rest | y) dy <= H_a(M and R^(s - c)) + d - x <= H_a(R^s) + d`` by (1). If
-nothing is run, ``H_a = max(1 - a, 0) <= H_a(R^s)``. It is an instance of the residue filters of [RHL+26], with slack.
+**Theorem.** Whatever is run, all outputs together have ``H_a <= H_a(R^N) + slack`` for all ``a >= 0``. *Proof*,
+backwards from the last round: assume that, given the output y of M, all later rounds together have ``H_a <= H_a(R^(s -
+c)) + d - x`` for all a. Then M and the later rounds have ``H_a = int p(y) H_(a q(y) / p(y)) (rest | y) dy <= H_a(M and
+R^(s - c)) + d - x <= H_a(R^s) + d`` by (1). If nothing is run, ``H_a = max(1 - a, 0) <= H_a(R^s)``. The theorem is an
+instance of the residue filters of [RHL+26], with slack.
 
 *Hypotheses.* R, N and the slack are fixed beforehand. The price c and the slack x of a round are fixed before its noise
-is drawn, at the s of that moment: a price holds at every larger s (both sides of (1) composed with R), not at a smaller
-one. Rounds that interact with each other while they run are not covered, nor are prices that depend on an output.
+is drawn, for the s of that moment. A price holds at every larger s (both sides of (1) composed with R), but not at a
+smaller one. Rounds that interact with each other while they run are not covered, nor are prices that depend on an
+output.
 
-**Only a >= 1.** For a < 1 the identity ``H_a(P || Q) = 1 - a + a H_(1/a)(Q || P)`` leads to the opposite order at
-``1/a > 1``: if (1) holds there, it holds here with a x in place of x, since the pairs of R in both orders are mirror
-images.
+**Only a >= 1** need be checked. For a < 1 the identity ``H_a(P || Q) = 1 - a + a H_(1/a)(Q || P)`` leads to the
+opposite order at ``1/a > 1``. If (1) holds there, it holds at a with a x in place of x, since the pairs of R in both
+orders are mirror images.
 
-**From finitely many a.** ``f(a) = H_a(M and R^(s - c))`` and ``g(a) = H_a(R^s)`` are convex and decreasing. On nodes
-``1 = a_0 < ... < a_m``, f is at most the chord of its upper ends (convexity). g is at least each of the neighbouring
-chords drawn out into an interval, through an upper end at the far node and a lower end at the near one (convexity
-again: the slope of a chord is at most every slope right of it), and at least its lower end at the right node. The chord
-less the largest of the three lines is concave: its maximum is at an end or where two lines cross, and is compared there
-with x. Beyond a_m ``f(a_m) <= x`` suffices. This needs x > 0; x is always the same share of the slack.
+**From finitely many a.** ``f(a) = H_a(M and R^(s - c))`` and ``g(a) = H_a(R^s)`` are convex and decreasing. Take nodes
+``1 = a_0 < ... < a_m``. Between two neighbouring nodes, f is at most the chord through its upper ends (convexity), and
+g is at least each of three lines. The first two are the chords of the interval before and of the interval after,
+extended; each goes through an upper end at its far node and a lower end at its near node (convexity again: the slope of
+a chord is at most every slope right of it). The third is constant, the lower end at the right node. The chord of f
+minus the largest of the three lines is concave, so its maximum is at an end of the interval or where two lines cross;
+there it is compared with x. Beyond a_m ``f(a_m) <= x`` suffices. This needs x > 0; x is always the same share of the
+slack.
 
-**By structure** x = 0 and c = 1 suffice: for R itself, and for a round that R dominates, the same noise or more at the
-same rate or less. More normal or Laplace noise is a post-processing; a lower rate is a mixture with the law without the
-record, ``H_a((1 - l) Q + l P || Q) <= H_a(P || Q)`` by convexity. So an adaptive run of R alone has all of its N
-rounds.
+**By structure**, x = 0 and c = 1 suffice for R itself. They also suffice for a round with at least as much noise as R
+and at most its rate, since R dominates it. More normal or Laplace noise is a post-processing. A lower rate is a mixture
+with the law without the record, and ``H_a((1 - l) Q + l P || Q) <= H_a(P || Q)`` by convexity. So an adaptive run of R
+alone has all of its N rounds.
 """
 
 from __future__ import annotations
@@ -82,7 +86,8 @@ class CurrencyFilter(PrivacyFilter):
     Args:
         reference: the reference round; its own count is ignored.
         rounds: number of reference rounds, from 1 to 10^6.
-        slack: total delta that prices may use; each round other than the reference takes one of 1,000 shares.
+        slack: total delta that prices may use, in 1,000 equal shares; a round that differs from the reference takes one
+            share.
         adjacency: neighbouring relation.
 
     Raises:
@@ -133,18 +138,19 @@ class CurrencyFilter(PrivacyFilter):
         slack: float | None = None,
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     ) -> Self:
-        """Return the filter with the most rounds that are (epsilon, delta - slack)-private.
+        """Return the filter with the most reference rounds that are together (epsilon, delta - slack)-private.
 
         Args:
             reference: the reference round.
             epsilon: target epsilon.
             delta: target delta.
-            slack: part of delta for prices, by default a hundredth.
+            slack: part of delta for prices, by default a hundredth of delta.
             adjacency: neighbouring relation.
 
         Raises:
             InvalidInputError: a value is outside its domain, or not even one round meets the target.
-            UnsupportedError: as the class.
+            UnsupportedError: the reference has no tight pair, or its pairs in both orders are not known as mirror
+                images.
         """
         epsilon = TARGET.check(epsilon, "epsilon")
         delta = domains.TARGET_DELTA.check(delta, "delta")
@@ -170,16 +176,16 @@ class CurrencyFilter(PrivacyFilter):
         return rounded_up(self._spent[1])
 
     def budget_epsilon(self, delta: float) -> float:
-        """Return the certified epsilon of the whole budget at a delta larger than the slack; else infinity."""
+        """Return the certified epsilon of the whole budget at delta; infinity unless delta exceeds the slack."""
         delta = domains.TARGET_DELTA.check(delta, "delta")
         rest = rounded_down(decimal(delta) - self.limits[1])
         plan = Plan([self.reference.changed(count=int(self.limits[0]))], self.adjacency)
         return plan.epsilon(rest).upper if rest > 0 else math.inf
 
     def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
-        """Return the least known price, in rounds and slack, given what is left; above the budget if none is known.
+        """Return the least known price of a round, as a number of rounds and a slack, after ``spent`` was spent.
 
-        The price is the same in every direction.
+        If no price is known, the number of rounds exceeds the budget. The price is the same in every direction.
         """
         if any(item.claim(each).status is Status.RENYI for each in self.adjacency.both):
             raise UnsupportedError("only the moments of its privacy loss are known")
@@ -199,12 +205,14 @@ class CurrencyFilter(PrivacyFilter):
         return Fraction(found if found is not None else math.ceil(self.limits[0]) + 1), decimal(share)
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
-        """Return the price under the full budget."""
+        """Return the price of a round while nothing is spent."""
         return self._priced(item, direction, (Fraction(0), Fraction(0)))
 
 
 def dominated(item: Round, reference: Round) -> bool:
-    """Return True if a reference dominates a round of at least as much noise that samples at most as often.
+    """Return True if a round has at least as much noise as a reference, and at most its sampling rate.
+
+    The reference then dominates the round.
 
     >>> from hockeystick import Gaussian, Poisson
     >>> dominated(Round(Gaussian(2.0), Poisson(0.01)), Round(Gaussian(1.0), Poisson(0.02)))
@@ -222,7 +230,7 @@ def dominated(item: Round, reference: Round) -> bool:
 
 
 def _rate(sampling: Sampling) -> float | None:
-    """Return the rate of Poisson sampling, 1 without sampling; None for other schemes."""
+    """Return the rate of Poisson sampling, or 1 without sampling; None for other schemes."""
     if isinstance(sampling, Poisson):
         return sampling.sample_rate
     return 1.0 if isinstance(sampling, NoSampling) else None
@@ -230,7 +238,7 @@ def _rate(sampling: Sampling) -> float | None:
 
 @lru_cache(maxsize=256)
 def least_price(reference: Round, item: Round, left: int, share: float, adjacency: Adjacency) -> int | None:
-    """Return the least price of a round, in rounds of a reference, at which the inequality is certified.
+    """Return the least number of reference rounds at which inequality (1) of the module is certified for a round.
 
     Args:
         reference: the reference round; its count is ignored.
@@ -240,7 +248,7 @@ def least_price(reference: Round, item: Round, left: int, share: float, adjacenc
         adjacency: neighbouring relation.
 
     Returns:
-        ``None`` if not even all that are left suffice.
+        The price; ``None`` if inequality (1) is not certified even at a price of all rounds that are left.
 
     Raises:
         UnsupportedError: the round has no dominating pair in both orders.
@@ -253,7 +261,7 @@ def least_price(reference: Round, item: Round, left: int, share: float, adjacenc
 
 
 def _suffices(reference: Round, item: Round, left: int, share: float, adjacency: Adjacency, price: int) -> bool:
-    """Return True if the inequality is certified at a price, in both orders."""
+    """Return True if inequality (1) of the module is certified at a price, in both orders."""
     rest = [reference.changed(count=left - price)] if price < left else []
     for direction in dict.fromkeys(adjacency.both):
         epsilon, lower, upper = _curve_of(reference, left, share, direction)
@@ -265,7 +273,7 @@ def _suffices(reference: Round, item: Round, left: int, share: float, adjacency:
 
 @lru_cache(maxsize=64)
 def _curve_of(reference: Round, left: int, share: float, direction: Direction) -> tuple[Array, Array, Array]:
-    """Return nodes (epsilons), and both ends of the curve of ``left`` reference rounds at each of them."""
+    """Return nodes (epsilons), and the lower and the upper ends of delta of ``left`` reference rounds at the nodes."""
     curve = _curve([reference.changed(count=left)], direction)
     beyond = np.exp(curve.log_delta(FAR, _enough(FAR, share)).upper) > 0.1 * share
     last = FAR[min(int(np.flatnonzero(beyond)[-1]) + 1, len(FAR) - 1)] if beyond.any() else FAR[0]
@@ -275,23 +283,23 @@ def _curve_of(reference: Round, left: int, share: float, direction: Direction) -
 
 
 def _enough(epsilon: Array, share: float) -> Array:
-    """Return, for each epsilon, the log delta below which no more accuracy is needed: that of a tenth of the share."""
+    """Return, for each epsilon, the log of a tenth of the share: a delta below it need not be more accurate."""
     return np.full(len(epsilon), math.log(0.1 * share))
 
 
 def _curve(rounds: Sequence[Round], direction: Direction) -> DirectionCurve:
-    """Return the curve of rounds in one direction; their plan composes them, and its relation does not matter."""
+    """Return the curve of delta of rounds in one direction."""
     return DirectionCurve(Composition(Plan(rounds).directions.pairs(direction, together=True)), None)
 
 
 def covered(a: Array, above: Array, lower: Array, upper: Array, share: float) -> bool:
-    """Return True if one convex curve is at most ``share`` above a second one, at all arguments from 1 on.
+    """Return True if one convex curve exceeds a second one by at most ``share``, at all arguments from 1 on.
 
     Args:
         a: nodes, increasing from 1.
-        above: upper ends of the first curve there.
-        lower: lower ends of the second curve.
-        upper: its upper ends.
+        above: upper ends of the first curve at the nodes.
+        lower: lower ends of the second curve at the nodes.
+        upper: upper ends of the second curve at the nodes.
         share: allowed excess of the first curve.
 
     >>> a = np.linspace(1.0, 20.0, 2000)

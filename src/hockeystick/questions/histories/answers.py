@@ -1,9 +1,9 @@
 """One certified epsilon for each of many histories.
 
 A history is a sorted tuple of (noise multiplier, sample rate, steps), with each pair of noise and rate once. Its plan
-has Poisson-sampled Gaussian rounds in this order, unsampled at rate 1. Histories with sampled steps are answered
-together by ``questions/many.py``, those of unsampled steps alone one by one. An answer does not depend on the other
-histories, their order or their number, to the last bit, so many machines give the same answers as one.
+has Poisson-sampled Gaussian rounds in this order, unsampled at rate 1. ``questions/many.py`` answers all histories that
+have sampled steps together; the other histories are answered one by one. An answer is bit-identical whatever the other
+histories, their order and their number are, so many machines give the same answers as one.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Answers:
     """Answers for each history.
 
     Attributes:
-        lower, estimate, upper: certified ends of epsilon, and the estimate between, shape (histories,); NaN without
-            answer.
+        lower, estimate, upper: certified lower end of epsilon, estimate, and certified upper end, shape (histories,);
+            NaN if there is no answer.
         reasons: reason for a wide interval, an infinite end or a missing answer; ``None`` otherwise.
     """
 
@@ -76,7 +76,8 @@ def answers(
         stop: True if a history without an answer raises an error; otherwise it gets a reason in place of numbers.
 
     Raises:
-        InvalidInputError: delta, adjacency or gap is outside its domain; with ``stop``, a number of a history is.
+        InvalidInputError: delta, adjacency or gap is outside its domain; with ``stop``, also if a number of a history
+            is.
         UnsupportedError: with ``stop``, ``plan.epsilon`` does not answer a history.
 
     >>> found = answers([((1.0, 0.01, 1000),), ()], 1e-5)

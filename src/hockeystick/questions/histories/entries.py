@@ -1,13 +1,13 @@
 """Conversion of rows of (user, noise, rate, steps), in any order and in pieces, to one history for each user.
 
-The rows are entries of a sparse matrix with a row for each user and a column for each kind of step. SciPy adds up the
-entries of the same user and kind whenever as many new rows have arrived as there are entries. So the memory needed is
-that of the entries of all users and about as many rows. Steps are added as doubles. Sums of whole numbers below 2^53
-are exact; an inexact sum is at least 2^53, far more than the 10^12 steps that a round may have, and so its history is
+The rows are entries of a sparse matrix with a row for each user and a column for each kind of step. Whenever as many
+new rows have arrived as there are entries, SciPy adds up the entries of the same user and kind. So the memory holds the
+entries of all users, and about as many new rows. Steps are added as doubles. Sums of whole numbers below 2^53 are
+exact; an inexact sum is at least 2^53, far more than the 10^12 steps that a round may have, and so its history is
 refused.
 
-A user with an invalid row gets no number, whatever the other rows are: a history without that row would be too short,
-and its epsilon too small.
+A user with an invalid row gets no answer, even if the other rows are valid: a history without the invalid row would be
+too short, and its epsilon too small.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NO_KIND = (0.0, 0.0)
 
 
 def refusal(noise: object, rate: object, steps: object) -> str | None:
-    """Return the error in the numbers of a row, in one line; ``None`` if they are valid.
+    """Return one line that says which number of a row is invalid; ``None`` if all are valid.
 
     >>> print(refusal(1.0, 0.01, 100), refusal(1.0, 1.5, 100), sep=chr(10))
     None
@@ -61,7 +61,7 @@ def refusal(noise: object, rate: object, steps: object) -> str | None:
 
 
 def sound(noise: Array, rate: Array, steps: Array) -> Mask:
-    """Return a mask of the rows with all numbers in their domains, as :func:`refusal` does for one row."""
+    """Return a mask of the rows whose numbers are all in their domains; :func:`refusal` tests one row."""
     low, high = NOISE.keywords["minimum"], NOISE.keywords["maximum"]
     within: Mask = (noise >= low) & (noise <= high)
     within &= ((rate >= RATE.keywords["minimum"]) & (rate <= RATE.keywords["maximum"])) | (rate == RATE.also)
@@ -86,7 +86,7 @@ class Grouped:
 
 
 class Entries:
-    """Entries of rows that arrive in pieces.
+    """Rows that arrive in pieces, added up by user and by kind of step.
 
     >>> entries = Entries()
     >>> ones = np.ones(4)
@@ -106,8 +106,8 @@ class Entries:
 
         Args:
             users: number of each row's user.
-            noise, rate, steps: noise multiplier, sample rate, number of steps; a row of 0 steps introduces its user,
-                whatever its noise and rate.
+            noise, rate, steps: noise multiplier, sample rate, number of steps. A row of 0 steps only introduces its
+                user; its noise and rate are ignored.
         """
         busy = steps != 0
         kind = np.zeros(len(users), dtype=np.int32)
@@ -120,14 +120,14 @@ class Entries:
             self._joined, self._waiting = matrix.nnz, 0
 
     def _kinds_of(self, noise: Array, rate: Array) -> npt.NDArray[np.int32]:
-        """Return the column of each pair of noise and rate."""
+        """Return the column of each row's kind, its pair of noise and rate."""
         pairs, place = np.unique(noise + 1j * rate, return_inverse=True)  # complex numbers are pairs of doubles
         known = self._kinds
         columns = [known.setdefault((pair.real, pair.imag), len(known)) for pair in pairs.tolist()]
         return np.array(columns, dtype=np.int32)[place]
 
     def _matrix(self) -> tuple[Numbers, Any]:
-        """Return the users in order of first appearance, and the steps of each user (row) of each kind (column)."""
+        """Return the users in order of first appearance, and a matrix of their steps: user by kind of step."""
         users, kinds, steps = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         self._parts = []
         known, first, place = np.unique(users, return_index=True, return_inverse=True)

@@ -1,8 +1,8 @@
 """The budget of a ledger: a filter, whose limits and prices are counted in whole units.
 
-A limit is rounded down to twelve decimal digits, the last of which is the unit; a price is rounded up to whole units.
-Decimals add up exactly as written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared and added without
-rounding, also by the database.
+A limit is rounded down to twelve decimal digits, and the unit is 1 in the last of these digits. A price is rounded up
+to whole units. Decimals add up exactly as written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared and
+added without rounding, also by the database.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Kind(NamedTuple):
 
     Attributes:
         make: function that makes the filter from keys with an epsilon.
-        required: required keys: one of the sets.
-        optional: optional keys; delta given with rho or mu is the one at which its epsilon is stated.
+        required: sets of keys, one of which must be given.
+        optional: optional keys; a delta given with rho or mu only says at which delta the epsilon is stated.
     """
 
     make: Callable[..., PrivacyFilter]
@@ -130,7 +130,7 @@ class Budget:
 
     @cached_property
     def units(self) -> Amounts:
-        """Unit of each number: the twelfth decimal digit of its limit."""
+        """Unit of each amount: 1 in the twelfth decimal digit of its limit."""
         return tuple(Fraction(10) ** (_exponent(limit) - DIGITS + 1) for limit in self.made.limits)
 
     @cached_property
@@ -139,12 +139,12 @@ class Budget:
         return tuple(math.floor(limit / unit) for limit, unit in zip(self.made.limits, self.units, strict=True))
 
     def whole(self, amounts: Amounts) -> Whole:
-        """Return amounts in whole units, rounded up; :data:`CEILING` for amounts above every limit."""
+        """Return amounts in whole units, rounded up; an amount above every limit becomes :data:`CEILING`."""
         pairs = zip(amounts, self.units, strict=True)
         return tuple(min(math.ceil(amount / unit), CEILING) for amount, unit in pairs)
 
     def amounts(self, whole: Whole) -> Amounts:
-        """Return whole units as amounts."""
+        """Return the amounts that numbers of whole units stand for."""
         return tuple(number * unit for number, unit in zip(whole, self.units, strict=True))
 
     def spent_at(self, left: Whole) -> Amounts:
@@ -152,15 +152,15 @@ class Budget:
         return tuple(limit - each for limit, each in zip(self.made.limits, self.amounts(left), strict=True))
 
     def remaining(self, left: Whole) -> float:
-        """Return remaining whole units in the currency, rounded down."""
+        """Return the amount left, given in whole units, in the filter's currency, rounded down."""
         return self.made.remaining_of(self.spent_at(left))
 
     def part(self, value: float) -> Whole:
-        """Return the limits of a part of the budget whose size is given in its currency; rounded down.
+        """Return the limits of a part of the budget, rounded down; ``value`` is its size in the filter's currency.
 
         Raises:
-            InvalidInputError: the value is not positive, or this kind of budget allows a release if either of two
-                numbers fits, so that no part can be split off.
+            InvalidInputError: the value is not positive; or the budget has no parts, since it allows a release if
+                either of two numbers fits.
         """
         if self.filter == ApproximateDpFilter.name:
             raise InvalidInputError(
@@ -176,7 +176,7 @@ class Budget:
 
     @property
     def ordered(self) -> bool:
-        """True if prices depend on the remaining budget, and so hold only in the order of their recording."""
+        """True if prices depend on the budget left, so that they hold only in the order of their recording."""
         return self.filter == CurrencyFilter.name
 
     @property
@@ -186,7 +186,7 @@ class Budget:
 
     @property
     def epsilon(self) -> float | None:
-        """Epsilon of everything that the budget allows together at its delta, rounded up."""
+        """Epsilon, at the budget's delta, of all releases together that the budget allows, rounded up."""
         if self.delta is None:
             return None
         return float(self.keys["epsilon"]) if "epsilon" in self.keys else self.made.budget_epsilon(self.delta)
@@ -211,7 +211,7 @@ def begun_by(body: str) -> tuple[Mapping[str, Any], Budget]:
 
 
 def _exponent(limit: Fraction) -> int:
-    """Return the exponent of the leading decimal digit."""
+    """Return the decimal exponent of a limit's leading digit."""
     if not limit:
         return 0
     found = math.floor(math.log10(limit.numerator) - math.log10(limit.denominator))

@@ -1,4 +1,4 @@
-"""Entries of a ledger: JSON with one spelling, each bound by its hash to all entries before it."""
+"""Entries of a ledger: JSON in one canonical form, each bound by its hash to all entries before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEGIN, GRANT, RENEW, SPEND, RUN, VOID = "begin", "grant", "renew", "spend", "run
 
 @contextlib.contextmanager
 def undamaged() -> Iterator[None]:
-    """Context in which content that does not belong in a ledger's tables is refused as damage."""
+    """Context that reports invalid content of a ledger's tables as damage."""
     try:
         yield
     except HockeystickError:
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
         number: 0 for the beginning, then 1, 2, ...
         kind: ``begin``, ``grant``, ``renew``, ``spend``, ``run`` or ``void``.
         name: id of the release, or name of the grant or the period; unique among the entries of a kind.
-        body: the keys of the entry in JSON, spelled as :func:`spelled` does.
+        body: the keys of the entry and their values, in the JSON of :func:`spelled`.
         hash: SHA-256 of the previous entry's hash and the body, in hexadecimal.
     """
 
@@ -49,13 +49,13 @@ class Entry(NamedTuple):
 
     @property
     def keys(self) -> dict[str, Any]:
-        """The keys of the entry."""
+        """The keys of the entry, with their values."""
         found: dict[str, Any] = json.loads(self.body)
         return found
 
 
 def spelled(keys: Mapping[str, Any]) -> str:
-    """Return keys as JSON with one spelling: sorted, without spaces, in ASCII.
+    """Return keys as JSON in canonical form: sorted, without spaces, in ASCII.
 
     >>> spelled({"b": 1, "a": "é"})
     '{"a":"\\\\u00e9","b":1}'
@@ -64,7 +64,7 @@ def spelled(keys: Mapping[str, Any]) -> str:
 
 
 def chained(before: str, body: str) -> str:
-    """Return the hash of an entry from that of the previous entry and its own body."""
+    """Return the hash of an entry, from the previous entry's hash and its own body."""
     return hashlib.sha256((before + body).encode()).hexdigest()
 
 

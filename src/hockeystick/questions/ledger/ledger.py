@@ -51,7 +51,7 @@ class Receipt:
         number: number of the entry.
         hash: hash of the entry, which binds all entries before it.
         keys: the keys of the entry.
-        token: secret that settles a reserved release, given once; None otherwise.
+        token: secret with which a reserved release is confirmed or given back, returned only once; None for others.
     """
 
     number: int
@@ -66,12 +66,12 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Price:
-    """Price of unrecorded releases.
+    """Price of releases that are not recorded.
 
     Attributes:
         prices: whole units in each direction.
-        fits: True if they fit now.
-        more: number of further such releases that would fit, up to 10^12; None in a currency, whose prices change.
+        fits: True if the releases fit now.
+        more: number of such releases that would fit, up to 10^12; None for the currency filter, whose prices change.
     """
 
     prices: Prices
@@ -85,7 +85,7 @@ class Standing:
 
     Attributes:
         begun: keys of the first entry.
-        state: accounts, and the end of the log.
+        state: accounts, and number and hash of the last entry.
         releases: number of releases recorded.
         voids: number of releases that were given back.
         last: keys of the latest releases in order, each with its ``state``.
@@ -102,11 +102,11 @@ class Ledger:
     """Budget in a database, with everything ever spent.
 
     Args:
-        place: name of a file of SQLite, or address of a database of PostgreSQL.
+        place: name of an SQLite file, or address of a PostgreSQL database.
 
     Raises:
         HockeystickError: the driver of PostgreSQL is not installed.
-        InvalidInputError: the ending of the name is that of a plan.
+        InvalidInputError: the file name has the ending of a plan file.
 
     >>> import tempfile
     >>> from hockeystick import Laplace
@@ -154,8 +154,8 @@ class Ledger:
         Args:
             place: name of a new file, or address of a database without a ledger.
             kind: name of a privacy filter.
-            budget: its keys; see :data:`hockeystick.questions.ledger.budget.KINDS`. The reference of a currency is a
-                round.
+            budget: keys of the filter; see :data:`hockeystick.questions.ledger.budget.KINDS`. The reference of a
+                currency is a round.
             adjacency: neighbouring relation.
             dataset: name of the dataset, for readers.
             unit: unit in which neighbouring datasets differ, for readers.
@@ -324,12 +324,12 @@ class Ledger:
 
         Args:
             name: name of the grant.
-            amount: part of the budget, in its currency: rho of zcdp, mu squared of gdp, epsilon of pure, rounds of a
-                currency, divergence of rdp.
+            amount: part of the budget, in the currency of its filter: rho of zcdp, mu squared of gdp, epsilon of pure,
+                rounds of a currency, divergence of rdp.
             who: person who grants it; by default the user of the system.
 
         Raises:
-            BudgetError: less than that is left.
+            BudgetError: less than the amount is left.
             InvalidInputError: the name is taken, or the budget has no parts that add up.
         """
         _text(name, "name")
@@ -349,10 +349,10 @@ class Ledger:
         return self._store.write(work)
 
     def renew(self, name: str, *, who: str | None = None) -> Receipt:
-        """Begin a period in which nothing is spent; grants stay as they are.
+        """Begin a new period, in which nothing is spent yet; grants stay as they are.
 
-        The budget then holds for each period separately. A person whose data is in several periods has only the weaker
-        guarantee of the periods' composition.
+        The budget then holds for each period separately. A person whose data is in several periods has only the
+        guarantee of the periods' composition, which is weaker.
 
         Raises:
             InvalidInputError: a period of that name began before.
@@ -403,7 +403,7 @@ class Ledger:
         return self._store.look(lambda transaction: transaction.entries())
 
     def verify(self, receipts: Iterable[Any] = ()) -> Verification:
-        """Recompute the state from the log, with every price, and compare it with the stored one.
+        """Recompute the state and every price from the log, and compare the state with the stored one.
 
         Args:
             receipts: receipts that must be in the log, as :meth:`Receipt.json` returns them.
@@ -419,7 +419,7 @@ class Ledger:
 
 
 def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Price:
-    """Return the price of rounds, with True if they fit."""
+    """Return the price of rounds, and if they fit."""
     prices = state.prices(rounds, grant, region)
     if state.budget.ordered:
         return Price(prices, state.affords(grant, region, prices), None)
@@ -457,7 +457,7 @@ def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
 
 
 def _asked(name: str, grant: str, region: str, rounds: Sequence[Round]) -> dict[str, Any]:
-    """Return those keys of an entry that must be the same if its request is repeated."""
+    """Return the keys of an entry that a repetition of its request must give with the same values."""
     return {"id": name, "grant": grant, "region": region, "rounds": rounds_to_dicts(rounds)}
 
 

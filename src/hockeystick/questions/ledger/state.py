@@ -1,27 +1,27 @@
 """The state of a ledger: amounts spent of the budget and of its grants, as they follow from the log.
 
-**Accounts.** The account named ``""`` is the budget itself; each grant is a part of it, with an account of its own. A
-grant is charged in full when it is made, and its releases are then limited by it alone. The total spent over all
-accounts is therefore at most the budget, whoever spends first: prices add up in these filters, in the order in which
-they were recorded. An account has the filter of the budget, with the amount that is left in the account.
+**Accounts.** The account named ``""`` is the budget itself. Each grant is a part of the budget, with an account of its
+own. A grant is charged to the budget in full when it is made, and its releases are then limited by the grant alone. The
+total spent over all accounts is therefore at most the budget, whoever spends first: prices add up in these filters, in
+the order in which they were recorded. Each account has the filter of the budget, with the amount left in the account.
 
-**Regions** are disjoint parts of the dataset, named when the ledger begins. A release of a region uses only its
-records. Let W be the amount spent on the whole dataset, in one direction, and ``S_r`` that on region r. A record
-that is added or removed is in one region, so that all releases cost at most ``W + max_r S_r``. A record that is
-replaced either stays in its region, which costs ``W + max_r S_r``, or moves: it is removed from a region and added to
-another, which costs ``W + max_(r != s) (removal_r + addition_s)``, as the releases of both regions use it. The larger
-of the two counts. A guarantee for replaced records alone does not cover one that moves (a region's number of records is
-private under replacement, and reveals the move), so regions accept only rounds that declare to
-cover it (``Round.null_record``).
+**Regions** are disjoint parts of the dataset, named when the ledger begins. A release of a region uses only the records
+of that region. Let W be the amount spent on the whole dataset, in one direction, and ``S_r`` the amount spent on region
+r. A record that is added or removed is in one region, so all releases together cost at most ``W + max_r S_r``. A record
+that is replaced either stays in its region, which costs ``W + max_r S_r``, or moves. A move is a removal from one
+region and an addition to another, and costs ``W + max_(r != s) (removal_r + addition_s)``, as the releases of both
+regions use the record. The larger of the two costs counts. A guarantee for replaced records alone does not cover a
+record that moves: a region's number of records must stay private under replacement, since it reveals the move. So
+regions accept only rounds that declare to cover moves (``Round.null_record``).
 
-**Reservations.** A reserved release counts as run until it is given back. In additive budgets, seeing later results
-before giving back spends no more than the sum of the releases that were run. The prices of a currency hold for the
-amount left when they were made: a release can be given back only while no later release is recorded, which restores the
+**Reservations.** A reserved release counts as run until it is given back. In additive budgets, giving back after later
+results are seen spends no more than the sum of the releases that were run. The prices of a currency hold for the amount
+left when they were made. There, a release can be given back only while no later release is recorded, which restores the
 amount before it.
 
 **Periods.** A renewal begins a period in which nothing is spent. Each period is as private as the budget states; a
-person whose data is in several periods has the guarantee of their composition. Noise is drawn in the period in which it
-was declared.
+person whose data is in several periods has the guarantee of their composition. Noise is drawn in the period in which
+its release was declared.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Account:
 
     Attributes:
         limits: whole units that may be spent.
-        spent: whole units by region and direction; :data:`WHOLE` for the whole dataset.
-        checked: numbers stored in the columns that the database checks; None if they are not stored.
+        spent: whole units by region and direction; the key :data:`WHOLE` is for the whole dataset.
+        checked: numbers stored in the columns that the database checks; None if the account is not stored.
     """
 
     limits: Whole
@@ -61,7 +61,7 @@ class Account:
     checked: Whole | None = None
 
     def total(self, direction: Direction, region: str = WHOLE) -> Whole:
-        """Return the amount spent in a direction, with the most expensive region or with one region."""
+        """Return the amount spent in a direction on the whole dataset and on one region, by default the costliest."""
         zero = (0,) * len(self.limits)
         parts = [
             prices.get(direction.value, zero)
@@ -73,7 +73,7 @@ class Account:
         return _sum(self.spent.get(WHOLE, {}).get(direction.value, zero), _most([zero, *parts]))
 
     def _move(self) -> Whole:
-        """Return the largest sum of a removal from one region and an addition to another, number by number."""
+        """Return the largest cost of a move: a removal from one region plus an addition to another, for each amount."""
         zero, regions = (0,) * len(self.limits), [name for name in self.spent if name != WHOLE]
 
         def dearest(direction: Direction, number: int) -> list[tuple[int, str]]:
@@ -94,7 +94,7 @@ class Account:
         )
 
     def worst(self, directions: Iterable[Direction], region: str = WHOLE) -> Whole:
-        """Return the largest total over directions, number by number, with the most expensive region or one region."""
+        """Return the largest :meth:`total` over directions, for each amount."""
         return _most([self.total(direction, region) for direction in directions])
 
     def add(self, region: str, prices: Prices, sign: int) -> None:
@@ -129,7 +129,7 @@ class State:
         self.accounts = self.accounts or {WHOLE: Account(self.budget.limits)}
 
     def account(self, name: str) -> Account:
-        """Return an account.
+        """Return the account of a name.
 
         Raises:
             InvalidInputError: there is no account of that name.
@@ -141,7 +141,7 @@ class State:
         return self.accounts[name]
 
     def prices(self, rounds: Sequence[Round], account: str, region: str) -> Prices:
-        """Return the present price of rounds in each relevant direction, given what is left.
+        """Return the price of rounds in each direction, at the amount that is left in an account.
 
         Raises:
             InvalidInputError: there is no such account or region.
@@ -200,7 +200,7 @@ class State:
         self.accounts[name] = Account(limits)
 
     def renew(self) -> None:
-        """Begin a period in which nothing is spent; grants stay."""
+        """Begin a new period, in which nothing is spent yet; grants stay."""
         for account in self.accounts.values():
             account.spent.clear()
         for name, account in self.accounts.items():
@@ -218,7 +218,7 @@ class State:
         return True
 
     def spent(self, name: str, region: str = WHOLE) -> Whole:
-        """Return what an account has spent in its worst direction, in one region or, by default, the costliest one."""
+        """Return the amount that an account has spent in its worst direction (see :meth:`Account.total`)."""
         return self.account(name).worst(self.budget.adjacency.directions, region)
 
     def left(self, name: str, region: str = WHOLE) -> Whole:
@@ -226,20 +226,21 @@ class State:
         return _sum(self.account(name).limits, self.spent(name, region), -1)
 
     def of_all_directions(self, limits: Whole) -> Prices:
-        """Return the same price in every direction."""
+        """Return prices that equal ``limits`` in every direction."""
         return {direction.value: limits for direction in self.budget.adjacency.directions}
 
 
 def columns(numbers: Whole, pad: Sequence[int]) -> Whole:
-    """Return one to three numbers as three; the database requires the first, and the second or third, within its limit.
+    """Return one to three numbers as three, for the columns that the database checks.
 
-    A single number becomes the first. Two numbers become the first two, with a third that is never within its limit.
+    The database requires that the first is within its limit, and so is the second or the third. A single number becomes
+    the first. Two numbers become the first two, with a third that is never within its limit.
     """
     return (*numbers, *pad[len(numbers) - 1 :])[:3]
 
 
 def within(spent: Whole, limits: Whole) -> bool:
-    """Return True if the first number is within its limit, and so is the second or the third, if there are any."""
+    """Return True if the first amount is within its limit, and so is one of the others, if there are any."""
     first, second, third = (a <= b for a, b in zip(columns(spent, SPENT), columns(limits, LIMITS), strict=True))
     return first and (second or third)
 

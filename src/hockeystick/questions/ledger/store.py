@@ -1,11 +1,11 @@
 """The database of a ledger: SQLite in a file, or PostgreSQL for several machines.
 
-Everything is read and written within one transaction that no other writer interleaves with: ``BEGIN IMMEDIATE`` of
-SQLite, with a write-ahead log that is on the disk before a transaction counts (``synchronous=FULL``); ``SERIALIZABLE``
-of PostgreSQL, which is retried if two transactions conflict. A lock on one table makes such conflicts rare: it is taken
-before the transaction sees the database, so that a waiting writer sees what the others wrote.
+Everything is read and written within one transaction that no other writer interleaves with. For SQLite this is ``BEGIN
+IMMEDIATE``, with a write-ahead log that is on the disk before a transaction counts (``synchronous=FULL``). For
+PostgreSQL it is ``SERIALIZABLE``, retried if two transactions conflict. A lock on one table makes such conflicts rare.
+It is taken before the transaction reads the database, so that a writer that waited sees what the others wrote.
 
-A check of the database itself refuses an account above its limits, whatever a program writes.
+A check in the database itself refuses an account above its limits, whatever a program writes.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Store(ABC):
         place: file or address, for messages.
         mark: placeholder for a value in a statement.
         reading: statements that begin a read-only transaction.
-        writing: statements that begin a writing transaction once no other writer is active.
+        writing: statements that wait for other writers and then begin a writing transaction.
         begins: statements that begin the transaction in which the tables are made.
-        forgets: True if the database may have recorded something without acknowledging it.
+        forgets: True if a transaction may have been recorded although the database did not acknowledge it.
         errors: base class of the errors of the database.
     """
 
@@ -154,7 +154,7 @@ class Transaction:
         """Write one row.
 
         Raises:
-            InvalidInputError: the database did not accept it, for instance because of a trigger.
+            InvalidInputError: the database did not accept the row, for instance because of a trigger.
         """
         if self._ran(statement, values).rowcount != 1:
             raise InvalidInputError("the database did not store what was written to the ledger")
@@ -195,7 +195,7 @@ class Transaction:
             }
 
     def keep(self, name: str, account: Account, spent: tuple[int, ...], *, new: bool = False) -> None:
-        """Write an account; the database refuses it above its limits."""
+        """Write an account; the database refuses an account above its limits."""
         body = json.dumps({"limits": account.limits, "spent": account.spent}, sort_keys=True)
         numbers = checked(spent, account.limits)
         if new:
@@ -228,7 +228,7 @@ class SQLite(Store):
 
     Args:
         file: name of the file.
-        new: True to make the file if there is none.
+        new: True to make the file if it does not exist.
     """
 
     mark = "?"
@@ -244,7 +244,7 @@ class SQLite(Store):
         """Open the file.
 
         Raises:
-            InvalidInputError: there is no file, and none may be made.
+            InvalidInputError: the file does not exist, and may not be made.
         """
         if not self._new and not os.path.isfile(self.place):  # noqa: PTH113  # no error for names that are too long
             raise InvalidInputError(f"{place(self.place)}: no such file; `hockeystick budget init` creates one")
@@ -309,7 +309,7 @@ class PostgreSQL(Store):
         self.place = f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}"  # without the password
 
     def met(self, error: Exception) -> bool:
-        """Return True if the database could not order two transactions."""
+        """Return True if a transaction failed because it could not be ordered with a concurrent one."""
         found = self._driver.errors
         return isinstance(error, found.SerializationFailure | found.DeadlockDetected)
 
@@ -325,11 +325,11 @@ class PostgreSQL(Store):
 
 
 def store_of(name: str | Path, *, new: bool = False) -> Store:
-    """Return the database by the name of a file, or by an address of PostgreSQL.
+    """Return the database at the name of a file, or at an address of PostgreSQL.
 
     Raises:
         HockeystickError: the driver is not installed.
-        InvalidInputError: the file has the ending of a plan.
+        InvalidInputError: the file name has the ending of a plan file.
     """
     if str(name).startswith(("postgresql://", "postgres://")):
         return PostgreSQL(str(name))

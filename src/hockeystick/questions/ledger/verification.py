@@ -1,8 +1,8 @@
-"""Verification of a ledger: the state recomputed from the log, price by price, by the present engine.
+"""Verification of a ledger: the state and every price are recomputed from the log, by this version of the library.
 
-An entry that was changed, removed, moved or added has another hash, or its neighbours do. If a log was truncated, or a
-state overwritten, the two no longer agree. A whole database restored to an earlier day is consistent: only a receipt of
-a later day, whose number or hash is not found, reveals it.
+If an entry was changed, removed, moved or added, its hash or those of its neighbours no longer fit. If the log was
+truncated or the state overwritten, the two no longer agree. A whole database restored to an earlier day is consistent:
+only a receipt of a later day, whose number or hash is not found, reveals it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ class Verification:
     Attributes:
         entries: number of entries.
         hash: hash of the last entry.
-        state: accounts derived from the log; None if it has no beginning.
-        findings: discrepancies, one line each; of those in the log only the first, which often causes more.
+        state: accounts derived from the log; None if the log has no beginning.
+        findings: discrepancies, one line each. Of discrepancies in the log only the first is listed, as it often causes
+            others.
     """
 
     entries: int
@@ -37,7 +38,7 @@ class Verification:
 
     @property
     def sound(self) -> bool:
-        """True if everything agrees."""
+        """True if no discrepancy was found."""
         return not self.findings
 
 
@@ -47,11 +48,11 @@ def verified(
     accounts: Mapping[str, Account] | None = None,
     receipts: Iterable[Any] = (),
 ) -> Verification:
-    """Recompute the state, and compare it with the stored one and with receipts.
+    """Recompute the state, and compare it with the stored state and with receipts.
 
     Args:
         entries: the log, in order.
-        head: stored number and hash of the last entry, and the period; None if only a log is given.
+        head: stored number and hash of the last entry, and stored period; None if only a log is given.
         accounts: stored accounts.
         receipts: receipts that must be in the log, each with its ``number`` and ``hash``.
     """
@@ -93,7 +94,7 @@ def _after(state: State | None, entry: Entry, spends: dict[str, Mapping[str, Any
     """Return the state after one more entry.
 
     Raises:
-        HockeystickError: the entry is not allowed here, or its prices are too low.
+        HockeystickError: the entry is not allowed at this place, or its prices are too low.
     """
     keys = entry.keys
     name = keys.get("id", keys.get("grant", keys.get("period", "")))

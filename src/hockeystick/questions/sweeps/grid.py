@@ -1,8 +1,8 @@
 """The grid of a sweep: the varied parameters, their values, and the plan at each point.
 
-Points are numbered from 0 with the last parameter changing fastest. The plan at a point is made from the template by
-setting one parameter after the other, in the order of :data:`SETTING` and not of the grid. A template with epochs
-therefore keeps them, whatever the batch size, and the point alone determines the plan.
+Points are numbered from 0; the last parameter changes fastest. The plan at a point is made from a template plan by
+setting one parameter after the other, in the order of :data:`SETTING`, not of the grid. So a template with epochs keeps
+its epochs, whatever the batch size, and the plan depends only on the point.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Grid:
     """Axes of a sweep.
 
     Attributes:
-        axes: distinct values of each parameter, by its name as a column; the first changes slowest.
+        axes: distinct values of each parameter, by the name of its column in the table; the first parameter changes
+            slowest.
     """
 
     axes: Mapping[str, Point]
@@ -61,7 +62,7 @@ class Grid:
 
     @property
     def parameters(self) -> list[str]:
-        """Names of the parameters in the order of the axes; the parameter of ``count`` is steps."""
+        """Names of the parameters in the order of the axes; a column ``count`` stands for the parameter steps."""
         return [parameter_of(name) for name in self.axes]
 
     def point(self, number: int) -> dict[str, float]:
@@ -135,7 +136,7 @@ def plan_at(template: Plan, point: Mapping[str, float]) -> Plan:
 
 
 def parameter_of(name: str) -> str:
-    """Return the parameter of a column."""
+    """Return the parameter's name for the name of a column."""
     return "steps" if name == COUNT else name.replace("_", "-")
 
 
@@ -148,10 +149,10 @@ def _name(key: object) -> str:
 
 
 def _values(name: str, given: Any) -> Point:
-    """Validated values of an axis, in their order.
+    """Validated values of an axis, in the given order.
 
     Raises:
-        InvalidInputError: there is no value, or a value is not a number, a fraction of a count, or repeated.
+        InvalidInputError: there is no value, a value is not a number or is repeated, or a count is not a whole number.
     """
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else [given]
     if not listed:

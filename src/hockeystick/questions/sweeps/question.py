@@ -22,9 +22,9 @@ class Question:
     """Question at every point, the same except for delta, which may be an axis.
 
     Attributes:
-        delta: delta of every point, for epsilon and a target epsilon; ``None`` if it is an axis.
+        delta: delta of every point, for epsilon and for a target epsilon; ``None`` if delta is an axis.
         epsilon: epsilon at which delta is wanted.
-        target: target of a calibration; a number is an epsilon at the delta of the point.
+        target: target of a calibration; a number means a target epsilon at the delta of the point.
         free: parameter calibrated to the target.
         gap: requested relative width of the intervals; the default of the engines if ``None``.
     """

@@ -1,6 +1,6 @@
 """The answers at some points of a sweep: one process computes them together and returns plain values.
 
-A row depends on its point alone, to the last bit: neither on the other points, nor their order, nor the caller.
+A row is bit-identical whatever the other points, their order and the caller are.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: refused with a
 
 
 class Row(NamedTuple):
-    """Answer at one point; ``nan`` for an unknown number.
+    """Answer at one point; an unknown number is ``nan``.
 
     Attributes:
         value: calibrated value, if any.
         steps: steps of the plan; 0 without a plan.
-        lower: certified lower end of the answer, or of the calibrated plan.
+        lower: certified lower end of the answer; in a calibration, of the calibrated plan.
         estimate: estimate between both ends, without a guarantee.
         upper: certified upper end.
         accountant: accountant of the ends; may be empty.
@@ -91,7 +91,7 @@ def answered(job: Job) -> list[Row]:
 
 
 def _bounds(question: Question, grid: Grid, plans: Mapping[int, Plan]) -> dict[int, Row]:
-    """Return rows of the plans that the batch handles side by side; none if one of them is refused."""
+    """Return rows of the plans that are computed together as a batch; none if one of these plans is refused."""
     those = {number: plan for number, plan in plans.items() if steps_of(plan) is not None}
     try:
         found = _asked(question, [grid.point(number) for number in those], list(those.values()))
@@ -106,7 +106,7 @@ def _bound(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
 
 
 def _asked(question: Question, points: Sequence[Mapping[str, float]], plans: list[Plan]) -> list[Row]:
-    """Return rows of epsilons or deltas."""
+    """Return rows of epsilons or of deltas, by what the question asks."""
     if question.epsilon is None:
         band = epsilons(plans, [question.delta_at(point) for point in points], gap=question.gap)
     else:
@@ -116,7 +116,7 @@ def _asked(question: Question, points: Sequence[Mapping[str, float]], plans: lis
 
 
 def _target(question: Question, point: Mapping[str, float], plan: Plan) -> Row:
-    """Return the row of the value that meets the target, with the interval of its plan."""
+    """Return the row of a calibration: the value that meets the target, and the interval of the plan with it."""
     assert question.free is not None
     target = question.target_at(point)
     found = calibrate(plan, question.free, target, gap=question.gap)
@@ -133,10 +133,10 @@ def _row(plan: Plan, value: float, ends: Sequence[float], accountant: str, guara
 
 
 def _utility(plan: Plan) -> tuple[float, float]:
-    """Return noise per coordinate of the averaged gradient, and number of gradients; ``nan`` if batches have no size.
+    """Return noise per coordinate of the averaged gradient, and number of gradients; ``nan`` without batch size.
 
-    The sum of the clipped gradients of a batch gets noise of ``noise_multiplier`` clipping norms on every coordinate,
-    and is divided by the (expected) batch size.
+    The sum of the clipped gradients of a batch gets noise of ``noise_multiplier`` clipping norms on every coordinate.
+    It is then divided by the (expected) batch size.
     """
     if len(plan.rounds) != 1:
         return math.nan, math.nan
@@ -150,7 +150,8 @@ def _utility(plan: Plan) -> tuple[float, float]:
 def _tried(ask: Callable[[], Any]) -> Any:
     """Return the result of ``ask``, or a row with the reason for its refusal.
 
-    A bug of this library is not a refusal: its row is ``failed``, and the other rows stand.
+    An exception that is a bug of this library is not a refusal: the row is then ``failed``, and the other rows stay
+    valid.
     """
     try:
         return ask()

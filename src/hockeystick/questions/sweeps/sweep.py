@@ -1,6 +1,6 @@
 """Sweeps: one question about a plan at every point of a grid, in one process or in several.
 
-The bits of a row depend on its point alone: neither on the division into jobs, nor on the process, nor on the order.
+A row is bit-identical whatever the division into jobs, the process and the order are.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def sweep(
 
 
 def _check_output(path: str | Path) -> None:
-    """Refuse a file with another ending, or in a missing folder, before anything is computed."""
+    """Refuse an output file with a wrong ending, or in a missing folder, before anything is computed."""
     try:
         ending, folder = Path(path).suffix.lower(), Path(path).absolute().parent
     except TypeError:
@@ -121,14 +121,14 @@ def _check_output(path: str | Path) -> None:
 
 
 def jobs_of(whole: Job, processes: int) -> list[Job]:
-    """Return the jobs of a sweep, in order."""
+    """Return the jobs into which a sweep is divided, in order."""
     points = min(max(-(-whole.stop // (SHARES * processes)), LEAST), MOST)
     return [replace(whole, start=at, stop=min(at + points, whole.stop)) for at in range(0, whole.stop, points)]
 
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Executor]:
-    """Run ``jobs`` processes, each a fresh interpreter that leaves Ctrl-C to this one.
+    """Run ``jobs`` processes, each a fresh Python interpreter; only the calling process handles Ctrl-C.
 
     Raises:
         HockeystickError: the processes cannot be started.

@@ -114,9 +114,9 @@ class Sweep:
     def pareto(self, at_most: float | None = None, least_steps: float = 0) -> Sweep:
         """Return the Pareto front of noise and number of gradients, from the fewest gradients on.
 
-        Less noise on the averaged gradient is better, and so are fewer gradients in all; among the returned rows, less
-        of one costs more of the other. The smallest number of steps would be best in both and train nothing, so the
-        choice needs a least number of steps.
+        Less noise on the averaged gradient is better, and so are fewer gradients in total. From one returned row to
+        another, one of the two falls only if the other rises. The smallest number of steps would be best in both and
+        train nothing, so the choice needs a least number of steps.
 
         Args:
             at_most: largest upper end of epsilon (or of another quantity) of an eligible row; required unless a
@@ -124,8 +124,8 @@ class Sweep:
             least_steps: smallest number of steps of an eligible row.
 
         Raises:
-            InvalidInputError: batches have no size, the limit is missing or given beside a target, or no row is
-                eligible.
+            InvalidInputError: batches have no size, no row is eligible, or ``at_most`` is missing or given although a
+                parameter was calibrated.
 
         >>> import hockeystick as hs
         >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
@@ -176,7 +176,7 @@ class Sweep:
         return places
 
     def _repr_html_(self) -> str:
-        """Return the table as notebooks show it: ends rounded outward, the first rows of many."""
+        """Return the table as notebooks show it: its first rows, with ends rounded outward."""
         names = [*self.axes, *([] if self.calibrated is None else [self.calibrated])]
         shown = []
         for row in self.rows[:MOST_ROWS]:
