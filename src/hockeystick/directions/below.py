@@ -86,7 +86,7 @@ def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Compo
 
 
 def _at(directions: Directions, direction: Direction, at: int, *, backwards: bool = False) -> Composition:
-    """Composition of the pair at one index in the list ``below`` of each kind of rounds.
+    """Composition of one pair of each kind of rounds: the pair at one index of its list ``below``.
 
     A list that is too short counts with its last pair. ``backwards`` reads the lists from their end, which exchanges
     the two datasets.

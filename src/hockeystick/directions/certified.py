@@ -111,11 +111,11 @@ def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float
 def _sided(
     directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
 ) -> Bound:
-    """Interval for the worst direction, from the dominating pairs alone or from two kinds of pairs.
+    """Interval for the worst direction, from the dominating pairs alone or also from attained compositions.
 
-    If the dominating pairs give both ends, or if no lower bound exists, only they are composed. Otherwise the upper end
-    is the largest of the dominating pairs over the directions, and the lower end is the largest of the attained
-    compositions. The two maxima may be in different directions.
+    If the dominating pairs give both ends, or if no lower bound exists, only they are composed. Otherwise they give the
+    upper end, the largest over the directions. The attained compositions give the lower end, the largest over all of
+    them. The two maxima may be in different directions.
     """
     subjects = _directions(directions)
     if directions.one_curve or not directions.known_from_below:
@@ -230,12 +230,12 @@ def _subject(rounds: RenyiComposition) -> Gathered:
 
 
 def _at_most(found: Interval, rough: Interval) -> Interval:
-    """Interval ``found``; if ``rough`` has a lower upper end, then with that end and the engine name of ``rough``."""
+    """Return ``found``, but with the upper end and the engine name of ``rough`` if that end is lower."""
     return replace(found.at_most(rough.upper), engine=rough.engine) if rough.upper < found.upper else found
 
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Epsilon of one direction; at delta 0 no engine is needed, and so no merging of kinds."""
+    """Epsilon of one direction; at delta 0 no engine is used, and so no kinds of rounds are merged."""
 
     def alone(rounds: Gathered) -> bool:
         return delta == 0 if rounds.curves is None else delta <= rounds.curves.infinite_mass_ends[1]
@@ -252,10 +252,10 @@ def _asked(
 ) -> Interval:
     """Interval for the rounds of one direction; if their kinds are too many for an engine, they are merged first.
 
-    The lower end then comes from ``rounds.milder``, and the upper end from ``rounds.worse``. ``alone`` is True of
-    rounds that are answered without an engine, and so need no merging. If some rounds have only a Renyi curve, a pair
-    replaces their curves. The Renyi bound of all rounds is then computed, too, and is the answer where its upper end is
-    lower.
+    After merging, the lower end comes from ``rounds.milder``, and the upper end from ``rounds.worse``. ``alone`` is
+    True of rounds that are answered without an engine, and so need no merging. If some rounds have only a Renyi curve,
+    a pair replaces their curves. The Renyi bound of all rounds is then computed, too, and is the answer if its upper
+    end is lower.
     """
     if rounds.moments is not None:
         found = _asked(replace(rounds, moments=None), gap, engine, ask, alone)

@@ -83,7 +83,7 @@ class DirectionCurve:
         return Ends.of(milder.lower, worse.estimate, worse.upper)
 
     def _of_all(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of the whole composition; no upper end exceeds the log of delta at epsilon 0, the total variation."""
+        """Ends of the whole composition; no upper end exceeds the log of the total variation, delta at epsilon 0."""
         found = self._of_losses(epsilon, enough)
         variation = self.composition.variation(1.0)
         if not 0 < variation < 1:
@@ -199,7 +199,7 @@ class SidedCurve:
         return WorstCurve([(direction, self._curve(composition)) for direction, composition in composed])
 
     def _curve(self, composition: Composition) -> DirectionCurve:
-        """Return the curve of a composition; equal compositions share one curve, and so its work."""
+        """Return the curve of a composition; equal compositions share one curve, so that its work is done once."""
         for known in self._made:
             if known.composition == composition:
                 return known

@@ -61,8 +61,8 @@ class GaussianFit:
     """Gaussian fit of a plan.
 
     Attributes:
-        mu: certified interval of the smallest mu with ``f >= G_mu`` at all points where both error rates are at least
-            ``least_rate``, and where one rate equals it and the other is smaller. The upper end is the safe one.
+        mu: certified interval of the smallest mu with ``f >= G_mu`` wherever both error rates are at least
+            ``least_rate``, and wherever one rate equals it and the other is smaller. The upper end is the safe one.
         regret: certified interval of the largest amount by which both error rates of the plan may be above those of
             ``G_mu`` at ``mu.upper``. If it is below 0.01, mu alone describes the plan almost completely.
         least_rate: smallest error rate covered (see ``mu``).
@@ -140,7 +140,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
 def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[float, float]:
     """Certified ends of the mu that suffices at one error rate.
 
-    It is a false-positive rate if ``direction`` is the steep one, else a false-negative rate.
+    The rate is a false-positive rate if ``direction`` is the steep one, else a false-negative rate.
     """
     from scipy.special import ndtri
 

@@ -45,7 +45,7 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class FromAbove:
-    """Kind of rounds without its lower bounds, for records that may not take part in all of the composed rounds.
+    """Kind of rounds without its lower bounds, which need a record that takes part in all of the composed rounds.
 
     Attributes:
         kind: the kind with its lower bounds.

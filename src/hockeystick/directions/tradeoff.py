@@ -6,7 +6,7 @@ the false-positive rate ``Q(E)`` of a test E and ``f(alpha)`` for the least fals
 
     f(alpha) = sup_{b > 0} 1 - h(b) - b alpha ,
 
-and ``h(b) = 1 - b + b h'(1/b)`` with h' the same for the swapped pair turns ``b < 1`` into ``1/b > 1``:
+and with h' the same for the swapped pair, ``h(b) = 1 - b + b h'(1/b)``. For ``b < 1`` this leads to ``1/b > 1``:
 
     f(alpha) = max( sup_{b >= 1} 1 - h(b) - b alpha ,  sup_{b >= 1} (1 - h'(b) - alpha) / b ) .
 

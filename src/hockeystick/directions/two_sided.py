@@ -30,21 +30,21 @@ def bound_of(found: Interval, direction: Direction, guarantee: Literal["certifie
 
 
 def epsilon_interval(name: str, direction: Direction, ends: tuple[float, float], reason: str | None = None) -> Bound:
-    """Return epsilon between two ends; ``reason`` explains an infinite one."""
+    """Return epsilon between two ends; ``reason`` explains an infinite end."""
     lower, upper = ends
     middle = lower if lower == upper else 0.5 * (lower + upper)
     return Bound(lower, middle, upper, accountant=name, direction=direction.value, reason=reason)
 
 
 def delta_interval(name: str, direction: Direction, log_ends: tuple[float, float]) -> DeltaBound:
-    """Return delta between two ends, given by their logarithms."""
+    """Return delta between two ends, given the logarithms of the ends."""
     low, high = log_ends
     middle = 0.5 * (low + high) if low > -math.inf else high
     return delta_of(Bound(low, middle, high, accountant=name, direction=direction.value))
 
 
 def delta_of(log_delta: Bound) -> DeltaBound:
-    """Return delta from its logarithm, with ends rounded outward."""
+    """Return the interval of delta, with ends rounded outward, from the interval of its logarithm."""
     upper = min(exp_above(log_delta.upper), 1.0)
     lower = min(exp_below(log_delta.lower), upper)
     return DeltaBound(
@@ -76,7 +76,7 @@ def without_lower(directions: Directions, found: Found) -> Found:
 
 
 def refuse_contradiction(lower: float, upper: float) -> None:
-    """Refuse a lower end (from the pairs below) that exceeds the upper end (from the pairs above).
+    """Refuse a lower end (of pairs for lower bounds) that exceeds the upper end (of dominating pairs).
 
     Raises:
         InvalidInputError: the lower end exceeds the upper end.

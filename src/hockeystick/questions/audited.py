@@ -1,8 +1,8 @@
 """The largest noise with which an audit would not reject a plan.
 
 More noise promises more privacy, so the same number of correct guesses is stronger evidence against the plan. The
-search keeps a noise that the audit does not reject and a larger one that it rejects, and halves their ratio. At
-unbounded noise every guess is a coin toss: a single test there tells if any noise is rejected at all.
+search keeps a noise that the audit does not reject and a larger one that it rejects, and brings them together by
+bisection. At unbounded noise every guess is a coin toss: a single test there tells if any noise is rejected at all.
 """
 
 from __future__ import annotations

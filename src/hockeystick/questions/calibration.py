@@ -103,7 +103,7 @@ class Calibration:
 
 
 def beside_said(found: Calibration) -> str:
-    """Return a sentence that ``beside``, which must not be None, misses the target, or may meet it."""
+    """Return a sentence about ``beside``: this value misses the target, or may meet it; ``beside`` must exist."""
     assert found.beside is not None
     value, bound = found.beside
     return f"{value:.8g} {'does not meet it' if found.target.missed(bound) else 'could not be shown to meet it'}"

@@ -311,7 +311,7 @@ def _checked_gap(gap: float | None) -> float | None:
 
 
 def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Array:
-    """Return one number for each plan, given a single number or a list of one for each.
+    """Return one number for each plan, from a single number for all plans or a list of one for each.
 
     Raises:
         InvalidInputError: the list has another length, or a number is outside its domain.

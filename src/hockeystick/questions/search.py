@@ -114,7 +114,10 @@ class Search:
         return self._met, self._not
 
     def _guessed(self, start: float) -> float:
-        """Return the first value to measure, a root of the quick guess of the excess; it also sets the slope."""
+        """Return the first value to measure: a root of the quick guess of the excess.
+
+        The slope of the guess is kept for the search.
+        """
         value, last = start, None
         for _ in range(0 if self._parameter.whole else GUESSES):  # a guess is poor for few rounds
             excess = self._target.rough_excess(self._build(value))
@@ -224,7 +227,7 @@ class Search:
         )
 
     def _root(self) -> float | None:
-        """Return the zero of the line through the last two samples; None if they give none."""
+        """Return the zero of the line through the last two samples; None if the line gives none."""
         if len(self._last) < 2:
             return None
         one, two = self._last
@@ -234,7 +237,7 @@ class Search:
         return two.y - two.excess / slope
 
     def _next(self, met: Sample, missed: Sample) -> float:
-        """Return the next value to measure, strictly inside the bracket."""
+        """Return the next value to measure, strictly between the ends of the bracket."""
         root = self._root()
         now = met.y - missed.y
         self._slow = 0 if now <= 0.5 * self._width else self._slow + 1

@@ -159,11 +159,11 @@ class Odometer(Guarantees):
 
     Let R_n be the sum of the rhos of the first n rounds, L_n the sum of their losses, and ``alpha > 1`` any order fixed
     beforehand. Then ``exp((alpha - 1) (L_n - alpha R_n))`` is a supermartingale that starts at 1, however the rounds
-    were chosen ([BS16]; proof in :class:`ApproximateDpFilter`). By Ville's inequality ``L_n <= alpha R_n +
-    log(1/delta') / (alpha - 1)`` at all n together, except with probability delta'. This is the odometer of [WRRW23]
-    that is tight at a preselected moment; alpha is the best order at that moment. Infinite losses have a total
-    probability of at most delta''. If no loss is infinite, L_n is certainly at most the sum of the largest losses. So
-    the smaller of the two bounds holds with the same probability.
+    were chosen ([BS16]; proof in :class:`ApproximateDpFilter`). By Ville's inequality, except with probability delta',
+    ``L_n <= alpha R_n + log(1/delta') / (alpha - 1)`` holds at all n at once. This is the odometer of [WRRW23] that is
+    tight at a preselected moment; alpha is the best order at that moment. Infinite losses have a total probability of
+    at most delta''. If no loss is infinite, L_n is certainly at most the sum of the largest losses. So the smaller of
+    the two bounds holds with the same probability.
 
     Args:
         delta: delta' + delta''.

@@ -36,12 +36,12 @@ Amounts = tuple[Fraction, ...]
 
 
 def rounded_up(value: Fraction) -> float:
-    """Return the smallest double that prints as ``value`` or more; infinity beyond the largest."""
+    """Return the smallest double whose printed decimal is at least ``value``; infinity if there is none."""
     return towards(value, True)
 
 
 def rounded_down(value: Fraction) -> float:
-    """Return the largest double that prints as ``value`` or less.
+    """Return the largest double whose printed decimal is at most ``value``.
 
     >>> rounded_up(Fraction(3, 10)) == rounded_down(Fraction(3, 10)) == 0.3
     True
@@ -188,7 +188,7 @@ class PrivacyFilter(Spending):
 
     @property
     def spent(self) -> float:
-        """Amount spent so far in the filter's currency, rounded up. Alone it is not a privacy guarantee."""
+        """Amount spent so far in the filter's currency, rounded up. This number alone is not a privacy guarantee."""
         return self.spent_of(self._spent)
 
     def spent_of(self, sums: Amounts) -> float:

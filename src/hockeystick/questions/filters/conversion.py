@@ -32,7 +32,7 @@ def epsilon_of(divergence: float, t: float, delta: float) -> float:
 
 
 def divergence_within(epsilon: float, t: float, delta: float) -> float:
-    """Return the largest divergence of order 1 + t that implies epsilon at delta, rounded down; negative if none does.
+    """Return the largest divergence of order 1 + t that implies epsilon at delta, rounded down; below 0 if none does.
 
     The result is low enough for :func:`epsilon_of` to return at most epsilon.
     """

@@ -112,8 +112,8 @@ def _of_guarantee(curve: ConcentratedCurve, item: Round) -> Costs:
 def square_of(pair: GaussianPair, item: Round) -> Fraction:
     """Return mu^2 of one round.
 
-    It is exact if it follows from the noise as written, so that budgets add up; otherwise it comes from the pair,
-    rounded up.
+    It is exact if it follows from the noise as written, so that exact sums fill a budget; otherwise it is computed from
+    the pair, rounded up.
     """
     noise = getattr(item.mechanism, "noise_multiplier", None)
     if noise is not None:

@@ -76,8 +76,7 @@ def answers(
         stop: True if a history without an answer raises an error; otherwise it gets a reason in place of numbers.
 
     Raises:
-        InvalidInputError: delta, adjacency or gap is outside its domain; with ``stop``, also if a number of a history
-            is.
+        InvalidInputError: delta, adjacency, gap or, with ``stop``, a number of a history is outside its domain.
         UnsupportedError: with ``stop``, ``plan.epsilon`` does not answer a history.
 
     >>> found = answers([((1.0, 0.01, 1000),), ()], 1e-5)

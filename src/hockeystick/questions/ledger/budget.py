@@ -50,7 +50,7 @@ class Kind(NamedTuple):
 
     Attributes:
         make: function that makes the filter from keys with an epsilon.
-        required: sets of keys, one of which must be given.
+        required: alternative sets of keys; every key of one set must be given.
         optional: optional keys; a delta given with rho or mu only says at which delta the epsilon is stated.
     """
 

@@ -74,7 +74,7 @@ def hashed(token: str) -> str:
 
 
 def exported(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Return a log in JSON values."""
+    """Return a log as JSON values."""
     return {
         "answer": "log",
         "entries": [

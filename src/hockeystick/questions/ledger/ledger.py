@@ -51,7 +51,8 @@ class Receipt:
         number: number of the entry.
         hash: hash of the entry, which binds all entries before it.
         keys: the keys of the entry.
-        token: secret with which a reserved release is confirmed or given back, returned only once; None for others.
+        token: secret with which a reserved release is confirmed or given back, returned only once; None for other
+            entries.
     """
 
     number: int
@@ -228,8 +229,8 @@ class Ledger:
 
         Args:
             releases: one round, or several.
-            request: id of the request. If it was recorded before with the same releases, the first receipt is returned
-                and nothing is recorded. By default a new one.
+            request: id of the request; by default a new one. If the id was recorded before with the same releases, the
+                first receipt is returned and nothing is recorded.
             grant: the grant that pays; by default the ungranted part.
             region: the region that the releases use; by default the whole dataset.
             who: person who makes them; by default the user of the system.
@@ -237,8 +238,8 @@ class Ledger:
                 drawn, and :meth:`run` confirms the release.
 
         Raises:
-            BudgetError: they do not fit, or the id was recorded for something else, was voided or run, or belongs to an
-                earlier period; nothing is recorded.
+            BudgetError: the releases do not fit; or the id was recorded for something else, was voided or run, or
+                belongs to an earlier period. Nothing is recorded.
             InvalidInputError: the ledger cannot be read or written, or has no such grant or region.
             UnsupportedError: a release has no cost in this kind of budget.
         """
@@ -271,10 +272,10 @@ class Ledger:
         return self._store.write(work)
 
     def run(self, request: str, token: str, *, who: str | None = None) -> Receipt:
-        """Confirm a reserved release: noise was drawn, and it is never given back.
+        """Confirm that noise was drawn for a reserved release, so that its price is never given back.
 
         Raises:
-            BudgetError: it was voided, or its period is over.
+            BudgetError: the release was voided, or its period is over.
             InvalidInputError: there is no reserved release of that id, or the token is not that of its receipt.
         """
         return self._settle(RUN, request, token, who)
@@ -283,7 +284,7 @@ class Ledger:
         """Give back the price of a reserved release, on the holder's statement that no noise was drawn.
 
         Raises:
-            BudgetError: it was confirmed, its period is over, or, in a currency, a later release was recorded.
+            BudgetError: the release was confirmed, its period is over, or, in a currency, a later release was recorded.
             InvalidInputError: there is no reserved release of that id, or the token is not that of its receipt.
         """
         return self._settle(VOID, request, token, who)
@@ -419,7 +420,7 @@ class Ledger:
 
 
 def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Price:
-    """Return the price of rounds, and if they fit."""
+    """Return the price of rounds in each direction, True if they fit, and the number of repetitions that fit."""
     prices = state.prices(rounds, grant, region)
     if state.budget.ordered:
         return Price(prices, state.affords(grant, region, prices), None)

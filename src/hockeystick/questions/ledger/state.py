@@ -98,7 +98,7 @@ class Account:
         return _most([self.total(direction, region) for direction in directions])
 
     def add(self, region: str, prices: Prices, sign: int) -> None:
-        """Add prices to a region, or subtract them."""
+        """Add ``sign`` times prices to the amounts spent on a region."""
         zero = (0,) * len(self.limits)
         mine = self.spent.setdefault(region, {})
         for direction, price in prices.items():
@@ -172,10 +172,10 @@ class State:
         return found
 
     def spend(self, account: str, region: str, prices: Prices) -> None:
-        """Record prices.
+        """Add prices to the amounts that an account has spent.
 
         Raises:
-            BudgetError: they exceed the account; nothing is recorded.
+            BudgetError: the prices exceed the account; nothing is recorded.
         """
         mine = self.account(account)
         mine.add(region, prices, 1)
@@ -192,7 +192,7 @@ class State:
 
         Raises:
             InvalidInputError: there is a grant of that name.
-            BudgetError: less than that is left.
+            BudgetError: less than the part is left.
         """
         if name in self.accounts:
             raise InvalidInputError(f"grant: this name is already taken; received {name!r}", "name")
