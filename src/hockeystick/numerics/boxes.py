@@ -1,12 +1,12 @@
-"""Nested boxes below a density, which bound the characteristic function of its law from a given height on.
+"""Nested boxes below a density; they bound the characteristic function of its law from a given height on.
 
-Let a law of mass 1, apart from any other parts, have a density at least h_i on the i-th of consecutive pieces of an
-interval, and let l_i be at most the length of that piece. Let H be the largest function below the h_i that rises up to
-one piece and falls from there. The pieces on which H is at least some value follow each other: they form a box, whose
-height is the fall of H to its next lower value. The law is the sum of these boxes, which are nested, and of a rest. A
-box of area a and length l adds at most ``a |sin u / u|`` to ``|E e^(isL)|``, ``u = s l / 2``, the rest at most its
-mass. On [0, pi] ``sin u / u = prod (1 - u^2 / (n pi)^2)``, where ``1 - v <= e^-v`` and ``sum 1 / (n pi)^2 = 1/6``;
-later lobes are below .2173. So
+Consider a law of mass 1 and an interval that is divided into consecutive pieces. Let the law have a density of at least
+h_i on the i-th piece, apart from any other parts of the law, and let l_i be at most the length of this piece. Let H be
+the largest function below the h_i that rises up to one piece and falls from there. The pieces on which H is at least a
+given value follow each other. They form a box, whose height is the fall of H from this value to its next lower value.
+The boxes are nested, and the law is the sum of all boxes and of a rest. To ``|E e^(isL)|``, a box of area a and length
+l adds at most ``a |sin u / u|``, ``u = s l / 2``, and the rest adds at most its mass. On [0, pi] ``sin u / u = prod (1
+- u^2 / (n pi)^2)``, where ``1 - v <= e^-v`` and ``sum 1 / (n pi)^2 = 1/6``; later lobes are below .2173. So
 
     |sin u / u| <= env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1)) ,
 
@@ -14,7 +14,7 @@ which decreases, and for all ``s' >= s``
 
     |E e^(is'L)| <= 1 - sum a (1 - env(s l / 2)) .
 
-Lower heights or shorter pieces make the right side larger: both stay bounds.
+Lower h_i or l_i make the right side larger, so both may be rounded down.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ OF_AN_ENVELOPE = 0.02  # cost of a box relative to a node of a shifted integral:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Boxes of one law, or of many with equally many pieces; the last axis is that of the boxes.
+    """Boxes of one law, or of many laws with equally many pieces; boxes run along the last axis.
 
     Attributes:
-        half: halves of the lengths.
-        area: areas.
+        half: half the length of each box.
+        area: area of each box.
     """
 
     half: Array
@@ -49,8 +49,8 @@ class Boxes:
         """Return the boxes below a density.
 
         Args:
-            height: at most the density on each of the consecutive pieces.
-            length: at most the length of each piece.
+            height: lower bounds on the density on consecutive pieces of an interval.
+            length: lower bounds on the lengths of these pieces.
         """
         place, centre = np.arange(height.shape[-1]), height.argmax(axis=-1)[..., None]
         left = np.where(place <= centre, height, np.inf)[..., ::-1]
@@ -64,11 +64,14 @@ class Boxes:
 
     @property
     def cost(self) -> float:
-        """Evaluations per edge, in those of an envelope."""
+        """Return the cost of the bound at one edge, relative to one node of the bound in ``gaussian_envelope.py``."""
         return OF_AN_ENVELOPE * self.half.size
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds on ``log |E e^(isL)|`` for all s from each edge on; the last axis is that of the edges."""
+        """Return, for each edge, an upper bound on ``log |E e^(isL)|`` for all s from the edge on.
+
+        The edges run along the last axis.
+        """
         u = edges[..., :, None] * self.half[..., None, :]
         gone = np.minimum(-np.expm1(u * u * (-1 / 6)), 1 - LOBE)  # 1 - env, without cancellation
         np.maximum(u, 1.0, out=u)

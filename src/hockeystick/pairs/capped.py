@@ -1,11 +1,12 @@
 """A pair of sampled Gaussian noise without extremely improbable outcomes in the tail, for removing a record.
 
-As for the atoms in ``shortened.py``, with D(eps) for all outcomes and D'(eps) for those that every round keeps,
+Let D(eps) be delta for all outcomes, and D'(eps) for the outcomes that every round keeps. As for the atoms in
+``shortened.py``,
 
     D'(eps) <= D(eps) <= D'(eps) + sum of the masses left out under P, over all rounds .
 
-Here an outcome is kept with a probability (``sampled/capped_law.py``), and whether it is kept is observed: an outcome
-that is not kept adds between 0 and its mass.
+Here each outcome is kept with a certain probability (``sampled/capped_law.py``), and an observer sees whether it is
+kept. An outcome that is not kept adds between 0 and its mass to D.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ LOWEST = -800.0  # log-mass of outcomes too improbable for any tilt above 0 to l
 
 @dataclass(frozen=True, slots=True)
 class CappedPair(DominatingPair):
-    """The part of a pair whose outcomes are kept; its total mass is below 1.
+    """The part of a pair that consists of the outcomes kept; its total mass is below 1.
 
     Attributes:
         capped: the law of its losses.
@@ -52,15 +53,15 @@ class CappedPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """From ``log(1 - q)``, unbounded above: outcomes in the tail are kept with a tiny probability."""
+        """Return ``log(1 - q)`` and infinity, as even outcomes in the tail are kept with a tiny probability."""
         return math.log1p(-self.capped.law.rate), math.inf
 
     def log_moment(self, t: float) -> float:
-        """Return the upper bound on K(t) of the transform."""
+        """Return an upper bound on K(t) of the losses kept."""
         return self.capped.upper(t, SLACK)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
-        """Return losses and log-masses of closely spaced outcomes."""
+        """Return losses and log-masses of closely spaced outcomes, which approximate the continuous law."""
         capped = self.capped
         low, high = -math.sqrt(-2 * min(max(log_floor, LOWEST), -50.0)), capped.centre + PAST / capped.steepness
         number = math.ceil((high - low) * max(1.0, capped.law.mu) / DENSITY)
@@ -77,8 +78,8 @@ def capped(composition: Composition, log_lost: float) -> Kept:
         log_lost: log of the total mass that may be left out of all rounds.
 
     Raises:
-        NotApplicableError: some round is not sampled Gaussian noise with a record removed, or losses that are kept are
-            not small: their size limits the tilt.
+        NotApplicableError: some round is not sampled Gaussian noise with a record removed, or the largest losses kept
+            are not small; large losses limit the tilt.
     """
     rounds: list[tuple[DominatingPair, int]] = []
     total, reach = -math.inf, 0.0

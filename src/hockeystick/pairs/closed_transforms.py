@@ -1,4 +1,4 @@
-"""Characteristic functions in closed form, of normal noise and of losses that are atoms."""
+"""Characteristic functions in closed form: of Gaussian noise, and of losses that are atoms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QuadraticTransform(Transform):
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """The exact decay ``-mu^2 s^2 / 2``, rounded up."""
+        """Return the exact ``log |m(t + is) / m(t)| = -mu^2 s^2 / 2`` at each edge, rounded up."""
         decay: Array = -0.5 * np.square(self.mu * edges) * (1 - 1e-12)
         return decay
 
@@ -52,7 +52,7 @@ class QuadraticLine:
         return float(count)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K and bounds on its errors, which are a few roundings of its terms, eight of them due to mu."""
+        """Return K, and bounds on its errors; they are a few roundings of its terms, of which eight are due to mu."""
         s: Array = step * np.arange(count, dtype=np.float64)
         half = 0.5 * self.mu * self.mu
         real = half * (self.t * (1 + self.t) - np.square(s))
@@ -65,14 +65,14 @@ class QuadraticLine:
 class AtomTransform(Transform):
     """Transform of finitely many finite losses, ``m(z) = sum p e^(zL)``.
 
-    It does not decay, so other rounds must provide the decay of a product.
+    It does not decay along a line. In a composition, rounds of another kind must provide the decay.
 
     Args:
         loss: finite losses.
         log_p: log-masses; they need not add up to 1.
-        units: error of the losses beyond a few roundings, in units of ``|loss|``.
-        slip: additional absolute error of any loss.
-        log_slip: error of any log-mass beyond a few roundings.
+        units: error of each loss beyond a few roundings, in units of ``|loss|``.
+        slip: additional absolute error of each loss.
+        log_slip: error of each log-mass beyond a few roundings.
     """
 
     loss: tuple[float, ...]
@@ -82,7 +82,7 @@ class AtomTransform(Transform):
     log_slip: float = 0.0
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """Return the line through t, summed over the atoms; those too light to matter are left out, and bounded."""
+        """Return the line through t as a sum over atoms; the sum of atoms too light to matter is only bounded."""
         loss, log_p = np.array(self.loss), np.array(self.log_p)
         exponent = log_p + t * loss
         light = exponent < exponent.max() - LIGHT
@@ -99,13 +99,13 @@ class AtomTransform(Transform):
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """0: characteristic functions of lattice laws are periodic."""
+        """Return 0 for no decay: the characteristic function of a law on a lattice is periodic."""
         return np.zeros(len(edges))
 
 
 @dataclass(frozen=True, slots=True)
 class AtomLine:
-    """m of finitely many losses on Re z = t; ``lost`` is the sum of the terms left out, relative to the largest."""
+    """m of finitely many losses on Re z = t; ``lost`` is the sum of the terms left out, relative to the largest one."""
 
     loss: Array
     log_p: Array
@@ -121,12 +121,12 @@ class AtomLine:
         return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + LOGARITHM * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K as the logarithm of the sum over the atoms, scaled by its largest term.
+        """Return K, the logarithm of a sum over the atoms, and bounds on its errors.
 
-        With ``j = a B + b``, B about the root of count, ``e^(i j step L)`` is a product of two factors, and all sums
-        are one product of matrices. Each phase is off by some roundings of ``s |L|``, each sum by one rounding per
-        term. Further errors of losses and log-masses change each term by a share of at most ``e^(|z| slip + log_slip) -
-        1``.
+        The sum is scaled by its largest term. With ``j = a B + b``, B about the root of count, ``e^(i j step L)`` is a
+        product of two factors, so that the sums at all points are one product of two matrices. Each phase errs by some
+        roundings of ``s |L|``, and each sum by one rounding per term. The given errors of losses and log-masses change
+        each term by at most ``e^(|z| slip + log_slip) - 1``, relative to the term.
         """
         s: Array = step * np.arange(count, dtype=np.float64)
         block = math.isqrt(max(count - 1, 0)) + 1

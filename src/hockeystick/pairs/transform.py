@@ -23,7 +23,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 
 class Line(Protocol):
-    """K of one round on the line Re z = t, |Im z| <= some reach."""
+    """K of one round on the line Re z = t, up to some height |Im z|."""
 
     def cost(self, count: int) -> float:
         """Return the approximate number of elementary evaluations for ``count`` points."""
@@ -35,15 +35,18 @@ class Line(Protocol):
 
 
 class Envelope(Protocol):
-    """Bound on the decay of the characteristic function."""
+    """Bound on the decay of the characteristic function along a vertical line."""
 
     @property
     def cost(self) -> float:
-        """Evaluations per edge."""
+        """Approximate number of elementary evaluations of the bound at one edge."""
         ...
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds, non-positive, on ``log |m(t + is) / m(t)|`` for all ``s >= edges[i]``; edges increase."""
+        """Return, for each of increasing edges, an upper bound on ``log |m(t + is) / m(t)|`` for all ``s >= edge``.
+
+        No bound is positive.
+        """
         ...
 
 
@@ -52,7 +55,7 @@ class Transform(Protocol):
 
     @property
     def highest_tilt(self) -> float:
-        """The largest tilt with a line, by default infinite; upper bounds on K exist at every tilt."""
+        """The largest tilt at which there is a line, by default infinite; upper bounds on K exist at every tilt."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> Line:
@@ -60,25 +63,28 @@ class Transform(Protocol):
         ...
 
     def envelope(self, t: float, count: int) -> Envelope:
-        """Return the envelope at t, accurate to about 1/count, as it is raised to the power ``count``."""
+        """Return the envelope at t; its error is about 1/count, as the bound will be raised to the power ``count``."""
         ...
 
     def upper(self, t: float, slack: float) -> float:
-        """Upper bound on K(t), within about ``slack`` of it; ``inf`` if there is none. By default that of a line."""
+        """Return an upper bound on K(t) that exceeds K(t) by about ``slack`` at most; ``inf`` if there is none.
+
+        By default, the bound is computed from a line.
+        """
         return line_upper(self.line(t, 0.0, slack))
 
 
 def line_upper(line: Line) -> float:
-    """Return the upper bound on K(t) from the value at s = 0 and its error."""
+    """Return an upper bound on K(t): the line's value at s = 0 plus the bound on its error."""
     values, errors = line.cumulants(1.0, 1)
     return float(values[0].real + errors[0])
 
 
 def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """Return log m and the error that an absolute error of m causes in it.
+    """Return log m, and a bound on its error if m has a given absolute error.
 
-    Where m may be 0 within its error, it returns the log of twice the error, a value for which ``|m^k - e^(k value)| <=
-    e^(k value) (e^(2k) - 1)`` still holds, as |m| is then at most three times the error.
+    Where m may be 0 within its error, the log of twice the error is returned in place of log m. Then |m| is at most
+    three times the error, so that ``|m^k - e^(k value)| <= e^(k value) (e^(2k) - 1)`` still holds.
     """
     value, error = np.empty(m.shape, dtype=np.complex128), np.empty(m.shape)
     for first in range(0, len(m), PIECE):
@@ -90,7 +96,7 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """Return ``log(1 + w)`` and its error, like :func:`safe_log` of ``m = 1 + w`` but accurate for small w too."""
+    """Return ``log(1 + w)`` and a bound on its error, like :func:`safe_log` of ``1 + w`` but accurate for small w too."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return _guarded(*log_one_plus(w), absolute)
 

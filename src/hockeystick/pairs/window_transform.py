@@ -1,8 +1,8 @@
 """The characteristic function of a window of losses (``laplace_window.py``), in closed form.
 
 With ``h = w / 2`` and ``W = 2z + 1`` the atoms at the ends of the window make ``2 A e^-h cosh hW``, and the density ``c
-e^(l/2)`` between them makes ``4 c sinh(hW) / W``. With F the finite mass and a and b the shares of the two in it, ``a +
-b = 1``,
+e^(l/2)`` between them makes ``4 c sinh(hW) / W``. Let F be the finite mass, and let a and b be the shares of the atoms
+and of the density in it, ``a + b = 1``. Then
 
     m(z) = F [ a cosh(hW) / cosh(h)  +  b sinh(hW) / (W sinh(h)) ] .
 
@@ -10,10 +10,10 @@ b = 1``,
 
     m / F - 1 = 2 a sinh(h (1 + z)) sinh(h z) / cosh(h)  +  b (S(hW) - S(h)) / (1 + S(h)) .
 
-**Envelope.** With ``p = h (2t + 1)`` and ``y = 2hs``: ``|cosh(p + iy)|^2 = cosh^2 p - sin^2 y``; ``|sinh(hW)/W|`` is at
-most ``sinh(p) / (2t + 1)``, the mean of ``|e^(hWU)|`` over U uniform on [-1, 1], times h; and at most ``cosh(p) / 2s``.
-The atoms do not decay, as y returns to multiples of pi: only the smooth part's share is lost for good. The remainder,
-to the power of many rounds, is still small.
+**Envelope.** With ``p = h (2t + 1)`` and ``y = 2hs``: ``|cosh(p + iy)|^2 = cosh^2 p - sin^2 y``; ``|sinh(hW)/W|`` has
+two bounds. It is at most ``sinh(p) / (2t + 1)``, which is h times the mean of ``|e^(hWU)|`` over U uniform on [-1, 1].
+It is also at most ``cosh(p) / 2s``. The part of the atoms does not decay, as y returns to multiples of pi; only the
+part of the density does. The bound on m is therefore not small for one round, but its power for many rounds is.
 
 The loss of Laplace noise has the window ``w = theta`` = distance / scale, ``a = (1 + e^-w) / 2`` and ``b = (1 - e^-w) /
 2``: atoms of mass ``1/2`` at theta and ``e^(-theta) / 2`` at -theta, density ``e^((l - theta)/2) / 4`` between them.
@@ -44,10 +44,10 @@ class WindowTransform(Transform):
 
     Attributes:
         width: w, the largest loss.
-        ends: a, the share of the finite mass in the atoms at the ends.
-        between: b, the share of the finite mass between them.
+        ends: a, the share of the finite mass in the two atoms.
+        between: b, the share of the finite mass in the density between the atoms.
         log_finite: log F.
-        infinite: ``1 - F``.
+        infinite: ``1 - F``, the mass at infinite loss.
     """
 
     width: float
@@ -66,14 +66,15 @@ class WindowTransform(Transform):
         return WindowLine(self, t)
 
     def envelope(self, t: float, count: int) -> WindowEnvelope:
-        """Return the envelope at tilt t, for any count."""
+        """Return the envelope at tilt t; it is the same for any count."""
         return WindowEnvelope(self, t)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the closed form, or its growing exponentials where it leaves the range of a double.
+        """Return an upper bound on K(t) by the closed form or, beyond the range of a double, by its growing part alone.
 
-        ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``, where ``e^-2p`` is
-        less than a rounding, as p is at least :data:`LARGEST`. The bracket is at most 1: no loss is above w.
+        ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``. Where this is used, p
+        is at least :data:`LARGEST`, so that ``e^-2p`` is less than a rounding. The bracket is at most 1, since no loss
+        is above w.
         """
         end = t * self.width + self.log_finite + self.finite_error
         upper = self.upper(t, 0.0)
@@ -86,7 +87,7 @@ class WindowTransform(Transform):
 
     @property
     def finite_error(self) -> float:
-        """Bound on the rounding of log F, which comes from ``1 - F`` while that is small, and from the logarithm."""
+        """Return a bound on the rounding error of log F, due to the error of ``1 - F`` and to the logarithm."""
         lost = min(self.infinite, 1.0) * MASS_UNITS
         return UNIT_ROUNDOFF * (2 * lost + 64 * (abs(self.log_finite) + self.infinite))
 
@@ -108,7 +109,7 @@ class WindowLine:
         return 30.0 * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K by the stable form; an error in the width, at most eight roundings, moves the phases by as much."""
+        """Return K by the stable form, and bounds on its errors; these allow for eight roundings of the width."""
         h, a, b = 0.5 * self.of.width, self.of.ends, self.of.between
         p = h * (2 * self.t + 1)
         if not p < LARGEST:
@@ -146,7 +147,10 @@ class WindowEnvelope:
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Return the largest value at and beyond each edge; ``sin^2 y`` is taken as 0 beyond the last one."""
+        """Return, for each edge, the largest value of the bound from this edge on.
+
+        Above the last edge, ``sin^2 y`` is replaced by 0.
+        """
         h, w = 0.5 * self.of.width, 2 * self.t + 1
         a = h * w
         if not a < LARGEST:
@@ -173,7 +177,7 @@ def sinh(real: float, imaginary: Array) -> ComplexArray:
 
 
 def sinh_ratio(a: float, b: Array) -> ComplexArray:
-    """Return ``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1; near 0 by its series."""
+    """Return ``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1; near 0 it is summed as a series."""
     x = a + 1j * b
     small = np.abs(x) < SERIES
     if not small.any():

@@ -1,11 +1,14 @@
-"""End of the sum on the contour.
+"""Height at which the sum on a contour is cut, and the bound on the terms beyond it.
 
-With ``rho(S) >= prod |m_i(t + is) / m_i(t)|^k_i`` for all s >= S (:class:`Envelope`) and ``|z (1 + z)| >= s^2``, the
-terms between two edges S < S', counted on both sides of the real axis, are at most
+The sum runs over the points ``t + i s_j`` with ``s_j = j step``; let ``P = 2 pi / step``. Bounds on the decay of each
+round (:class:`Envelope`) give a number rho(S) with ``rho(S) >= prod |m_i(t + is) / m_i(t)|^k_i`` for all s >= S. As
+``|z (1 + z)| >= s^2`` and 1/s^2 decreases, the terms between the heights S < S', together with their conjugates below
+the real axis, add up to at most
 
-    (2 / P) e^(K(t) - t eps) rho(S) sum 1 / s_j^2 <= e^(K(t) - t eps) rho(S) / pi (step / S^2 + 1/S - 1/S'),
+    (2 / P) e^(K(t) - t eps) rho(S) sum 1 / s_j^2 <= e^(K(t) - t eps) rho(S) / pi (step / S^2 + 1/S - 1/S') .
 
-P being ``2 pi / step`` and 1/s^2 decreasing; beyond the last edge the same with ``1/S' = 0``.
+The heights S, S', ... at which rho is evaluated are called edges. The terms beyond the last edge have the same bound
+with ``1/S' = 0``.
 """
 
 from __future__ import annotations
@@ -35,11 +38,12 @@ SLOW = "the characteristic function is not known to decay fast enough"  # why no
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """Bounds on the terms from a height on.
+    """Height at which the sum on a contour is cut, and bounds on the decay from there on.
 
     Attributes:
-        edges: shape (m,), increasing heights, the first of them where the sum is cut.
-        bounds: shape (kinds, m), bounds on ``log |m(t + is) / m(t)|`` of one round of each kind from each edge on.
+        edges: shape (m,), increasing heights; the sum is cut at the first.
+        bounds: shape (kinds, m); for one round of each kind, a bound on ``log |m(t + is) / m(t)|`` for all s from an
+            edge on.
     """
 
     edges: Array
@@ -51,7 +55,7 @@ class Cut:
         return float(self.edges[0])
 
     def log_tail(self, counts: Array, step: float) -> float:
-        """Return the log of the bound on the remainder, relative to ``e^(K(t) - t eps)``."""
+        """Return the log of a bound on the sum of all terms beyond the cut, relative to ``e^(K(t) - t eps)``."""
         return float(log_tails(self.edges, counts @ self.bounds, step)[0]) + SPARE
 
 
@@ -63,20 +67,21 @@ def cut(
     variance: float,
     most: int,
 ) -> Cut:
-    """Return the height at which the sum is cut.
+    """Search the lowest height beyond which the terms of the sum may be left out.
 
     Args:
-        transforms: characteristic functions and counts.
+        transforms: characteristic function and number of rounds of each kind.
         t: tilt.
-        step: step of the sum.
-        depth: log of the remainder allowed, relative to ``e^(K(t) - t eps)``.
+        step: distance between the points of the sum.
+        depth: log of the allowed sum of the terms beyond the cut, relative to ``e^(K(t) - t eps)``.
         variance: approximate variance of the tilted law.
-        most: number of points allowed.
+        most: largest number of points allowed.
 
-    The search evaluates a few edges at a time. It is in one of four states: *short*, all tails are above the depth, and
-    it leaps ahead by extrapolation of the last two bounds; *overshot*, the first edge is already deep enough but lies
-    far beyond the last one that was too short, and the edges in between are evaluated; *found*, the first edge whose
-    tail is deep enough is the cut; *hopeless*, an edge needs more points than allowed, or the attempts are used up.
+    The search tries a few heights (edges) at a time, after which there are four cases. *Short*: beyond every edge, the
+    terms may be too large; the next edges are extrapolated from the last two bounds. *Overshot*: beyond the first edge,
+    the terms are small enough, but this edge is far above the highest edge that was too low; the next edges lie between
+    these two. *Found*: the sum is cut at the first edge beyond which the terms are small enough. *Hopeless*: an edge
+    needs more points than allowed, or the attempts are used up.
 
     Raises:
         NotApplicableError: the bounds do not fall far enough within that many points, or are too expensive.
@@ -110,7 +115,7 @@ def cut(
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:
-    """Factor to the next edge; log rho is modelled as minus a power of the edge."""
+    """Return the ratio of the next edge to the last one; ``-log rho`` is modelled as a power of the edge."""
     if not 0 > log_rho[-2] > log_rho[-1]:
         return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])
@@ -120,7 +125,7 @@ def _leap(edges: Array, log_rho: Array, depth: float) -> float:
 
 
 def log_tails(edges: Array, log_rho: Array, step: float) -> Array:
-    """Return the log of the bound on all terms from each edge on."""
+    """Return, for each edge, the log of the bound on all terms beyond it together, relative to ``e^(K(t) - t eps)``."""
     ends = np.zeros(len(edges))
     np.divide(1.0, edges[1:], out=ends[:-1])
     pieces = log_rho + np.log((step / np.square(edges) + 1 / edges - ends) / math.pi)

@@ -5,14 +5,16 @@ Poisson summation the trapezoid rule of step ``2 pi / P`` is exactly
 
     S = (1 / P) sum_j e^(F(t + 2 pi i j / P)) = sum_m e^(t P m) delta(eps + P m) .
 
-Every alias is positive, so S is an upper bound at any step. As delta <= 1 to the left, and by a Chernoff bound at the
-tilt t + theta to the right, the excess is at most
+The term m = 0 is delta(eps), and the other terms, the aliases, are positive. So S is an upper bound at any step. On the
+left (m < 0), delta <= 1; on the right (m > 0), delta has a Chernoff bound at the tilt t + theta. So all aliases
+together are at most
 
     1 / (e^(tP) - 1)  +  e^(K(t+theta) - (t+theta) eps) peak(t+theta) / (e^(theta P) - 1),   peak(t) = t^t /
     (1+t)^(1+t) .
 
-The sum is cut where the remainder is provably small (``engines/contour/cut.py``). Each value of K comes with a
-bound on its error, which enters the sum as ``|e^F| (e^error - 1)``.
+The sum is cut at a height beyond which the terms are provably small (``engines/contour/cut.py``). Each value of K comes
+with a bound on its error, which may change a term by ``|e^F| (e^error - 1)``; the sum of these changes widens the
+interval.
 
 ``engines/contour/path.py`` chooses the place of the contour; ``engines/contour/sweep.py`` computes the sum.
 """
@@ -47,57 +49,68 @@ Rounds = tuple[tuple[DominatingPair, int], ...]
 
 
 class Way(Protocol):
-    """A way to lay contours for a composition.
+    """Interface of the classes that lay contours for a composition.
 
     Attributes:
-        gap: width of an interval if none is requested.
-        wide: reason for an interval wider than requested.
+        gap: width of the interval that is aimed at if the caller requests none.
+        wide: reason that is reported if an interval is wider than requested.
     """
 
     gap: ClassVar[float]
     wide: ClassVar[str]
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Section:
-        """Return a contour whose ends of log delta are about ``gap`` apart at an epsilon, and near it not much farther.
+        """Return a contour that bounds log delta to about ``gap`` at an epsilon, and nearly as closely around it.
 
         Args:
-            epsilon: where to look.
+            epsilon: the epsilon for which the contour is laid.
             gap: requested width of log delta.
-            guide: guide of the composition that reaches epsilon, if there is one already.
+            guide: approximate cumulants of the composition that are good enough for epsilon, if there are any yet.
 
         Raises:
-            NotApplicableError: there is no contour.
+            NotApplicableError: no contour can be laid.
         """
         ...
 
 
 class ContourEngine:
-    """Certified epsilon and log delta of one direction with finite losses.
+    """Engine for certified epsilon and log delta of one direction, computed from its finite losses.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
-        way: the way to lay contours: for the rounds themselves (:class:`Plain`), with a little noise
-            (``contour/smoothed.py``), or for their mirror image (``engines/mirrored.py``).
+        way: class that lays the contours: :class:`Plain` for the rounds themselves, the class in
+            ``contour/smoothed.py`` for the rounds with a little noise, or the class in ``engines/mirrored.py`` for
+            their mirror image.
 
     Raises:
-        NotApplicableError: a pair has no characteristic function, or none that this way can use.
+        NotApplicableError: a pair has no characteristic function, or none that ``way`` can use.
     """
 
     def __init__(self, composition: Composition, way: Callable[[Composition], Way] | None = None) -> None:
         self._composition, self._way = composition, (way or Plain)(composition)
 
     def at(self, epsilon: float, gap: float) -> Section:
-        """Return the contour behind :meth:`log_delta`, which also applies to nearby epsilons."""
+        """Return the contour from which :meth:`log_delta` is computed; it also bounds log delta at nearby epsilons."""
         return self._way.at(epsilon, gap)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
+        """Return an interval for ``log E (1 - e^(eps - L))_+``.
+
+        Args:
+            epsilon: an epsilon below the supremum of the loss L.
+            gap: approximate width requested; ``None`` for the default.
+        """
         gap = gap or self._way.gap
         found = at(self._way.at(epsilon, gap), epsilon)
         return found if found.upper - found.lower <= gap else replace(found, limited=self._way.wide)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap."""
+        """Return an interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
+
+        Args:
+            log_delta: lower and upper bound on the log delta asked for.
+            gap: approximate width requested, relative to epsilon; ``None`` for the default.
+        """
         gap, target = gap or self._way.gap, log_delta[0]
         if target == -math.inf:
             raise NotApplicableError("the remaining delta is below the range of a double")
@@ -127,13 +140,13 @@ class ContourEngine:
 
 
 class Plain:
-    """Contours of the rounds themselves.
+    """Contours of the rounds themselves, without added noise.
 
     Args:
         composition: the rounds.
         longest: largest number of points of a contour.
-        wider: gaps tried where there is no contour of the requested one, for rounds known by moments alone, at limited
-            tilts: no other engine handles them.
+        wider: larger gaps, tried in turn if no contour reaches the requested gap. They are used only for rounds whose
+            tilts are limited because only their moments are known: no other engine handles such rounds.
 
     Raises:
         NotApplicableError: a pair has no characteristic function, or none of them decays.
@@ -154,10 +167,10 @@ class Plain:
         self._counts = [count for _, count in self._transforms]
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Terms:
-        """Return the contour that is sharp at an epsilon.
+        """Return a contour whose interval of log delta is narrow at an epsilon.
 
         Raises:
-            NotApplicableError: there is no contour.
+            NotApplicableError: no contour can be laid.
         """
         coarser = [wider for wider in self._wider if wider > gap and highest_tilt(self._transforms) < math.inf]
         for each in (gap, *coarser):
@@ -168,11 +181,12 @@ class Plain:
         raise refusal
 
     def _at(self, epsilon: float, gap: float, guide: Guide | None) -> Terms:
-        """Return the narrowest of a few contours.
+        """Return, of a few contours tried, the one with the narrowest interval.
 
-        After each contour the search is in one of four states: *narrow*, which ends it; *blind*, the nodes of the guide
-        did not reach as far as the tilt, and a deeper guide replaces it; *shallow*, delta was smaller than expected,
-        and the next contour leaves out less; *too coarse*, and the next one is sharper.
+        After each contour there are four cases. *Narrow*: the interval is narrow enough, and the search ends. *Blind*:
+        the losses from which the guide approximates K do not include those that matter at the tilt, and a guide with
+        more improbable losses replaces it. *Shallow*: delta is smaller than expected, and the remainders of the next
+        contour are made smaller accordingly. *Too coarse*: the next contour gets a smaller tolerance.
         """
         first = guide or Guide.reaching(self._composition, epsilon)[0]
         aim = aim_at(first, first.saddle(epsilon), None, epsilon)
@@ -218,21 +232,34 @@ def at(section: Section, epsilon: float) -> Interval:
 
 
 def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:
-    """Return the aim at an epsilon whose saddle point is the tilt, or lies beyond the limit."""
+    """Return the aim of a contour for an epsilon.
+
+    Args:
+        guide: approximate cumulants of the composition.
+        tilt: the saddle point of epsilon or, if this lies beyond the limit, a tilt below the limit.
+        limit: largest tilt at which the guide is reliable; ``None`` if unknown.
+        epsilon: the epsilon for which the contour is laid.
+    """
     chernoff = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
     return Aim(guide, tilt, limit, epsilon, max(min(chernoff, guide.log_delta(epsilon)), chernoff - 20.0))
 
 
 def tolerance_of(gap: float, epsilon: float, slope: float) -> float:
-    """Return the width of log delta that a relative gap of epsilon allows, by the slope; at epsilon 0, a guess."""
+    """Return the width of log delta that matches a relative width ``gap`` of epsilon; at epsilon 0, a fixed guess.
+
+    Args:
+        gap: width relative to epsilon.
+        epsilon: approximate epsilon.
+        slope: approximate decrease in log delta per unit of epsilon.
+    """
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
 
 
 def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
-    """Return the characteristic functions of pairs, and their counts.
+    """Return the characteristic function and the count of each pair.
 
     Raises:
-        NotApplicableError: one of them is not known.
+        NotApplicableError: a pair has no known characteristic function.
     """
     out = []
     for pair, count in rounds:
@@ -246,10 +273,12 @@ def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
 def seeing_guide(
     composition: Composition, first: Guide, transforms: list[tuple[Transform, int]], epsilon: float
 ) -> tuple[Guide, float, float]:
-    """Return a guide whose nodes cover the law at the tilt, the tilt, and the limit up to which the guide is reliable.
+    """Return a guide that is reliable at the tilt for an epsilon, this tilt, and the limit up to which it is reliable.
 
-    K(t) is compared with the certified bound. If deeper nodes do not help, because a hump in the tail takes over within
-    a small step of t, the tilt stays below that step.
+    A guide approximates K from finitely many losses. It counts as reliable at a tilt if its K(t) is close to the
+    certified upper bound. If it is not reliable at the saddle point, guides that include more improbable losses are
+    tried. If none of them is reliable either, the first guide is returned, with a tilt just below the largest at which
+    it is reliable.
     """
 
     def sees(guide: Guide, tilt: float) -> bool:

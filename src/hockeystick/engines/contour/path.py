@@ -1,9 +1,11 @@
-"""Place of a contour: tilt, period and reach for about one epsilon, and the values of one round of each kind there.
+"""Places a contour for an epsilon: chooses its tilt, period and reach, and computes K of one round of each kind on it.
 
-The bounds hold at any tilt, period and reach, so a path laid for some counts and some epsilon is valid for others too;
-its interval is narrow only near its own epsilon. A tilt below the saddle point gives a shorter period where the right
-tail is heavy, but gives rounding more weight: every error is multiplied by ``e^(K(t) - t eps)``. If the moment
-generating function explodes at some t (rare outcomes in the tail), the tilt stays below that.
+The bounds hold at any tilt, period and reach. So a path that is laid for some counts and one epsilon is valid for other
+counts and other epsilons too, but its interval is narrow only near its own epsilon.
+
+If the right tail is heavy, a tilt below the saddle point allows a shorter period. Rounding errors then weigh more,
+because every error is multiplied by ``e^(K(t) - t eps)``. If rare outcomes in the tail make the moment generating
+function explode at some tilt, the path stays below this tilt.
 """
 
 from __future__ import annotations
@@ -44,23 +46,24 @@ STEP_DIGITS = 14  # binary digits of a step
 
 
 class LongLineError(NotApplicableError):
-    """There is a line, but its points need more work than the query's budget allows."""
+    """Raised if a contour exists, but evaluating its points needs more work than the query's budget allows."""
 
 
 class BlindError(NotApplicableError):
-    """The guide misses the relevant losses, and no path has reached them yet."""
+    """Raised if the guide misses losses that matter, and no guide with more improbable losses has been tried yet."""
 
 
 class Aim(NamedTuple):
-    """The place for which a contour is to be laid.
+    """Parameters from which a contour is laid.
 
     Attributes:
-        guide: approximate cumulants.
+        guide: approximate cumulants of the composition.
         saddle: saddle point of epsilon.
-        limit: the tilt up to which the guide is reliable; ``None`` if unknown.
-        epsilon: where to look.
-        depth: approximate log delta there.
-        tilts: tilts to try, relative to the saddle point: if the right tail is heavy, less tilt shortens the period.
+        limit: largest tilt at which the guide is reliable; ``None`` if unknown.
+        epsilon: the epsilon for which the contour is laid.
+        depth: approximate log delta at epsilon.
+        tilts: tilts to try, as multiples of the saddle point; if the right tail is heavy, a smaller tilt shortens the
+            period.
     """
 
     guide: Guide
@@ -72,27 +75,27 @@ class Aim(NamedTuple):
 
 
 class Path:
-    """Points ``t + i s_j`` of a vertical line, and the values of one round of each kind there.
+    """Points ``t + i s_j`` of a vertical line, and K of one round of each kind at these points.
 
     Args:
-        transforms: characteristic function and count of each distinct round.
-        aim: where to lay the path.
-        tolerance: desired relative size of all remainders together.
+        transforms: characteristic function and count of each kind of round.
+        aim: parameters of the contour.
+        tolerance: desired bound on the sum of all remainders, relative to delta.
         longest: largest number of points.
 
     Attributes:
         t: tilt.
         theta: extra tilt that bounds the aliases to the right.
-        period: ``2 pi`` over the distance between points.
+        period: ``2 pi`` divided by the distance between points.
         s: shape (n,), heights of the points, starting with 0.
         values: shape (kinds, n), K of one round of each kind.
-        errors: shape (kinds, n), bounds on the errors of K.
-        right: shape (kinds,), upper bounds on ``K(t + theta)``.
+        errors: shape (kinds, n), bounds on the errors of ``values``.
+        right: shape (kinds,), upper bounds on ``K(t + theta)`` of one round of each kind.
         beyond: bounds on the terms beyond the last point.
 
     Raises:
-        NotApplicableError: the path would be longer, or a remainder cannot be bounded.
-        BlindError: the limit is unknown, and matters.
+        NotApplicableError: the path would need more than ``longest`` points, or a remainder cannot be bounded.
+        BlindError: the aim has no limit, but the guide is not reliable at the extra tilt.
     """
 
     def __init__(
@@ -149,7 +152,7 @@ class Path:
 
     @cached_property
     def _weights(self) -> ComplexArray:
-        """Return ``1 / (z (1 + z))`` at the points, all but the first counted twice."""
+        """Return ``1 / (z (1 + z))`` at the points, doubled at all but the first to include the conjugate points."""
         z = self.t + 1j * self.s
         weights: Any = 1 / (z * (1 + z))
         weights[1:] *= 2
@@ -157,10 +160,10 @@ class Path:
         return out
 
     def terms(self, counts: list[int]) -> Terms:
-        """Return the sum on the path for a composition; its counts need not be those for which the path was laid.
+        """Return the sum on the path for given counts, which may differ from those for which the path was laid.
 
         Raises:
-            NotApplicableError: the sum consists of rounding only.
+            NotApplicableError: the computed values consist of rounding errors only.
         """
         times = np.array([float(count) for count in counts])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -186,10 +189,10 @@ class Path:
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
-    """Certified upper bounds on K(t) of one round of each kind; ``inf`` if there is none.
+    """Return certified upper bounds on K(t) of one round of each kind; ``inf`` where there is none.
 
     Args:
-        transforms: characteristic functions and counts.
+        transforms: characteristic function and count of each kind.
         t: tilt.
 
     Raises:
@@ -204,13 +207,18 @@ def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
 
 
 def summed(counts: list[int], each: Array) -> float:
-    """Certified upper bound on K of the composition, from the bounds of its rounds."""
+    """Return a certified upper bound on K of the composition.
+
+    Args:
+        counts: number of rounds of each kind.
+        each: upper bound on K of one round of each kind.
+    """
     total = math.fsum(count * bound for count, bound in zip(counts, each.tolist(), strict=True))
     return total + SPARE * (1 + abs(total))
 
 
 def upper(transforms: list[tuple[Transform, int]], t: float) -> float:
-    """Certified upper bound on K(t) of the composition; ``inf`` if there is none."""
+    """Return a certified upper bound on K(t) of the composition; ``inf`` if there is none."""
     return summed(_counts(transforms), uppers(transforms, t))
 
 
@@ -221,13 +229,15 @@ def _counts(transforms: list[tuple[Transform, int]]) -> list[int]:
 def placed(
     transforms: list[tuple[Transform, int]], aim: Aim, wanted: float, tolerance: float
 ) -> tuple[float, float, float, Array]:
-    """Return the tilt, the extra tilt, the period, and the bounds on K that prove the period long enough.
+    """Return the tilt, the extra tilt theta, the period, and the bounds on K that prove the period long enough.
 
-    The guide may miss a hump in the tail that takes over at the extra tilt; then smaller extra tilts are tried, as long
-    as the guide predicts an improvement.
+    The guide proposes a tilt, an extra tilt and a period; a certified bound on ``K(t + theta)`` then gives the period
+    that is needed. The guide may be too low at ``t + theta``, where a hump in the tail dominates. In this case smaller
+    extra tilts are tried. The search ends when the needed period is about the proposed one, or when the guide proposes
+    no period shorter than the best certified one.
 
-    The search ends when the guide predicts no shorter period than the best certified one, or when its prediction is
-    about the period needed; it raises :class:`BlindError` if the guide was wrong and a deeper one is available.
+    Raises:
+        BlindError: the guide was too low, and a guide with more improbable losses has not been tried yet.
     """
     best = 0.0, 0.0, math.inf, np.array([])
     limit = aim.limit or math.inf
@@ -248,14 +258,15 @@ def placed(
 
 
 def highest_tilt(transforms: list[tuple[Transform, int]]) -> float:
-    """Return the tilt above which some characteristic function has no line."""
+    """Return the largest tilt at which every characteristic function has a line."""
     return min(transform.highest_tilt for transform, _ in transforms)
 
 
 def shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
-    """Return the tilt, the extra tilt for the right alias, and the shortest of a few periods, estimated by the guide.
+    """Return the tilt and the extra tilt for which the guide predicts the shortest period, and this period.
 
-    Less tilt gives rounding more weight; the tilt is reduced only as far as the tolerance allows.
+    The extra tilt bounds the aliases to the right. At a smaller tilt rounding errors weigh more, so the tilt is reduced
+    only as far as the tolerance allows.
     """
     guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
     tilts = np.array(aim.tilts) * saddle

@@ -1,16 +1,17 @@
 """Contours of rounds without extremely improbable outcomes.
 
-With D' the delta of the outcomes kept and l the mass of those left out (``pairs/capped.py``, ``pairs/shortened.py``),
-``D' <= D <= D' + l``: a lower end of D' is also one of D, an upper end is raised by l, and an epsilon with ``D' <=
-delta - l`` has ``D <= delta``.
+Let D' be the delta of the outcomes kept, and l the mass of the outcomes left out (``pairs/capped.py``,
+``pairs/shortened.py``). Then ``D' <= D <= D' + l``. So a lower bound on D' is also a lower bound on D; an upper bound
+on D' plus l is an upper bound on D; and at an epsilon with ``D' <= delta - l``, ``D <= delta``.
 
-Few rounds at a small rate have a core whose transform decays only far up the line, and rare jumps, one in many thousand
-rounds, that dominate the law at any tilt that suits the core; atoms in the tail do the same to a discrete law. Without
-extremely improbable outcomes, the losses that matter are small, and larger tilts with equally short periods become
-available.
+Such outcomes are a problem for a few rounds with a small sampling rate. Most losses of these rounds are small, and
+their characteristic function decays only far up the line. Rare large losses (jumps), one in many thousand rounds,
+dominate the law at every tilt that suits the small losses. Atoms in the tail of a discrete law have the same effect.
+Without extremely improbable outcomes, all losses that matter are small, and larger tilts with equally short periods can
+be used.
 
-The mass that may be left out follows from delta. If delta is sought, the guide's least Chernoff bound stands in for
-it. This bound may be far above delta while large losses are present, so it is computed again without them.
+The mass that may be left out is a share of delta. If delta is sought, the guide's least Chernoff bound is used in its
+place. As long as large losses are present, this bound may be far above delta; so it is computed again without them.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ BEYOND = "the losses that are kept do not add up to epsilon"  # reason for no co
 
 
 class SeenEngine:
-    """Certified epsilon and log delta of one direction, by another engine without extremely improbable outcomes.
+    """Engine that leaves out extremely improbable outcomes of one direction and runs another engine on the rest.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
-        without: returns the rounds kept when a mass, given by its logarithm, may be left out.
-        engine: engine for the rounds kept.
+        without: function that takes the composition and the log of a mass, and leaves out outcomes of at most this
+            mass.
+        engine: function that returns an engine for the rounds kept.
     """
 
     def __init__(
@@ -55,10 +57,14 @@ class SeenEngine:
         self._composition, self._without, self._engine = composition, without, engine
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+        """Return an interval for ``log E (1 - e^(eps - L))_+``.
+
+        Args:
+            epsilon: an epsilon below the supremum of the loss L.
+            gap: approximate width requested; ``None`` for the default.
 
         Raises:
-            NotApplicableError: there is no such contour.
+            NotApplicableError: the losses that are kept do not add up to epsilon, or the other engine gives no answer.
         """
         gap = gap or DEFAULT_GAP
         spare = math.log(SHARE) + math.log(gap) - BELOW
@@ -78,10 +84,15 @@ class SeenEngine:
         return replace(found, upper=upper, limited=None if upper - found.lower <= gap else found.limited or TOO_WIDE)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width about gap.
+        """Return an interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
+
+        Args:
+            log_delta: lower and upper bound on the log delta asked for.
+            gap: approximate width requested, relative to epsilon; ``None`` for the default.
 
         Raises:
-            NotApplicableError: there is no such contour, or too little of delta would be left.
+            NotApplicableError: the outcomes left out may account for too much of delta, or the other engine gives no
+                answer.
         """
         gap = gap or DEFAULT_GAP
         low, high = log_delta

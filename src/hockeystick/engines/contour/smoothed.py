@@ -1,32 +1,34 @@
 """Smoothing: adds a little Gaussian noise to losses whose characteristic function does not decay; bounds its effect.
 
-The characteristic function of atoms returns to its initial size again and again, so no contour ends. Compose the rounds
-with one more round of unsampled Gaussian noise of a small mu: its characteristic function decays as fast as desired,
-and with ``v = mu^2`` it changes delta by an amount of order v. Let S be the loss of the rounds under P, of finite
-mass, N_w normal with mean w / 2 and variance w (the loss of a Gaussian pair of mu^2 = w), and
+The characteristic function of atoms does not decay: it returns to its initial size again and again, so that no contour
+ends. Therefore the rounds are composed with one more round, of unsampled Gaussian noise with a small mu. The
+characteristic function of this round decays as fast as desired, and the round changes delta by an amount of order ``v =
+mu^2``. Let S be the loss of the rounds under P, a law of finite mass. Let N_w be normal with mean w / 2 and variance w,
+which is the loss of a Gaussian pair with mu^2 = w. Let
 
     D(w) = E (1 - e^(eps - S - N_w))_+,
 
-so that D(0) is sought and a contour computes D(w). Write ``g(x) = (1 - e^(eps - x))_+``. The law of N_w
+so that D(0) is sought, and a contour gives D(w) for w > 0. Write ``g(x) = (1 - e^(eps - x))_+``. The law of N_w
 satisfies the heat equation with drift 1/2, and ``g'/2 + g''/2`` is half a point mass at eps, so that
 
     D'(w) = 1/2 E psi_w(eps - S),    psi_w(y) = (2 pi w)^(-1/2) e^(-(y - w/2)^2 / 2w) = e^(y/2 - w/8) phi_w(y),
 
-phi_w the density of N(0, w). Since D' >= 0, **D(v) is an upper bound** (it is delta of a composition with one more
-round). From below,
+phi_w the density of N(0, w). Since D' >= 0, **D(v) is an upper bound** on D(0); it is also the delta of a composition
+with one more round. The lower bound is
 
     D(0) >= D(v) - e^(v/2) (D(4v) - D(v)).
 
-Proof. It is enough that ``int_0^v psi_w(y) dw <= e^(v/2) int_v^4v psi_w(y) dw`` for every y, where e^(y/2) cancels and
-e^(-w/8) lies between e^(-v/2) and 1: that ``int_0^v phi_w(y) dw <= int_v^4v phi_w(y) dw``. With ``w = v u`` and ``c =
-y^2 / 2v`` that is ``int_0^1 u^(-1/2) e^(-c/u) du <= int_1^4 u^(-1/2) e^(-c/u) du``. Since e^(-c/u) increases in u, the
-left side is at most ``e^-c int_0^1 u^(-1/2) du = 2 e^-c``, and the right side at least ``e^-c int_1^4 u^(-1/2) du``,
-the same.
+Proof. It is enough that ``int_0^v psi_w(y) dw <= e^(v/2) int_v^4v psi_w(y) dw`` for every y. The factor e^(y/2) of
+psi_w cancels, and its factor e^(-w/8) lies between e^(-v/2) and 1. So it is enough that ``int_0^v phi_w(y) dw <=
+int_v^4v phi_w(y) dw``. With ``w = v u`` and ``c = y^2 / 2v`` this is ``int_0^1 u^(-1/2) e^(-c/u) du <= int_1^4 u^(-1/2)
+e^(-c/u) du``. Since e^(-c/u) increases in u, the left side is at most ``e^-c int_0^1 u^(-1/2) du = 2 e^-c``. The right
+side is at least ``e^-c int_1^4 u^(-1/2) du``, which is also ``2 e^-c``.
 
-The two bounds are ``e^(v/2) (D(4v) - D(v))`` apart, about ``3/2 v`` times the density of the loss at eps, whatever the
-number of rounds; the contour's own ends, which include all of its errors, enter on the safe side. The number of points
-of the contour grows with 1 / mu. If the atoms of the composition are further apart than mu, the two bounds differ by
-about the mass of an atom, and a smaller mu is needed.
+The two bounds are ``e^(v/2) (D(4v) - D(v))`` apart. This is about ``3/2 v`` times the density of the loss at eps,
+whatever the number of rounds. A contour gives each of D(v) and D(4v) as an interval that includes all errors; each
+bound uses the ends of these intervals that keep it valid. The number of points of a contour grows with 1 / mu. If the
+atoms of the composition are further apart than mu, the two bounds differ by about the mass of an atom, and a smaller mu
+is needed.
 """
 
 from __future__ import annotations
@@ -64,12 +66,14 @@ SMALLEST_GAP = 1e-11  # requested of a contour
 
 @dataclass(frozen=True, slots=True)
 class Smoothed:
-    """The contours with noise v and 4v, valid at all epsilons near the one for which they were laid.
+    """Two contours, with added noise of variance v and 4v, which together bound delta without noise.
+
+    They are valid at all epsilons near the epsilon for which they were laid.
 
     Attributes:
-        once: contour with variance v.
-        fourfold: contour with variance 4v.
-        variance: variance v of the noise.
+        once: contour with added variance v.
+        fourfold: contour with added variance 4v.
+        variance: v.
     """
 
     once: Terms
@@ -77,7 +81,7 @@ class Smoothed:
     variance: float
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Return the two bounds of the module docstring, and between them the extrapolation to no noise."""
+        """Return the logs of the two bounds of the module docstring, and as estimate an extrapolation to no noise."""
         once, fourfold = self.once.log_delta(epsilon), self.fourfold.log_delta(epsilon)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             factor = math.exp(0.5 * self.variance) * (1 + 8 * UNIT_ROUNDOFF)
@@ -93,13 +97,13 @@ class Smoothed:
 
 
 class Smoothing:
-    """Contours of the rounds with a little noise.
+    """Contours of the rounds with a little Gaussian noise added.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
 
     Raises:
-        NotApplicableError: a pair without a characteristic function.
+        NotApplicableError: a pair has no known characteristic function.
     """
 
     gap: ClassVar[float] = DEFAULT_GAP
@@ -114,12 +118,13 @@ class Smoothing:
         return Plain(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS, wider=())
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Smoothed:
-        """Return contours around an epsilon whose ends are about ``gap`` apart in log delta there.
+        """Return contours that bound log delta to about ``gap`` at an epsilon, and nearly as closely around it.
 
-        The first noise is what a smooth law of the loss would need; later ones follow from the width found.
+        The first variance of the noise would be right if the loss had a smooth law; later ones follow from the width of
+        the interval found.
 
         Raises:
-            NotApplicableError: there is no contour.
+            NotApplicableError: no contour can be laid.
         """
         tilt = (guide or Guide.reaching(self._composition, epsilon)[0]).saddle(epsilon)
         mu = min(max(math.sqrt(SHARE * gap / (1.5 * tilt * (1 + tilt))), LEAST_MU), LARGEST_MU)

@@ -1,13 +1,14 @@
-"""The sum on one contour, at any epsilons: the nodes do not depend on epsilon.
+"""The sum on one contour, at any epsilons; its nodes do not depend on epsilon.
 
-``S(eps) = (1 / P) sum_j T_j e^(-i eps s_j)`` with equidistant ``s_j = j ds``. With ``j = b B + l`` the phases factor,
-and a sum is the product of a matrix of ``sqrt(n)`` columns and two vectors:
+Let ``S(eps) = (1 / P) sum_j T_j e^(-i eps s_j)`` with equidistant ``s_j = j ds``. With ``j = b B + l`` each phase is a
+product of two factors. So the sum is a product of a vector, a matrix of ``sqrt(n)`` columns, and a vector:
 
     S(eps) = (1 / P) sum_b e^(-i eps s_(bB)) sum_l T_(bB+l) e^(-i eps s_l) .
 
-Rounding: each phase is charged the roundings of its exponent; an inner product of m complex terms errs by at most
-``sqrt(2) (m + 2) u`` of the sum of the moduli in any order (Higham 2002 [Hig02], Section 3.6). The remainders (aliases,
-terms cut off) are functions of epsilon in closed form, valid at every real epsilon.
+Rounding: the error of a phase is bounded by the roundings of its exponent. An inner product of m complex terms errs by
+at most ``sqrt(2) (m + 2) u`` times the sum of the moduli, in any order of summation (Higham 2002 [Hig02], Section 3.6).
+The aliases and the terms beyond the cut are bounded by functions of epsilon in closed form, valid at every real
+epsilon.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ class Certificate(NamedTuple):
     """Bounds on delta, in units of ``e^scale``; the fields are numbers, or arrays of one shape.
 
     Attributes:
-        low: lower bound; useless unless positive.
+        low: lower bound; it says nothing unless positive.
         high: upper bound.
-        scale: ``K_top - t eps``, which may far exceed the exponents of a double.
-        slip: bound on the rounding of the scale.
+        scale: ``K_top - t eps``; its exponential may be outside the range of a double.
+        slip: bound on the rounding error of ``scale``.
     """
 
     low: Any
@@ -47,24 +48,29 @@ class Certificate(NamedTuple):
     slip: Any
 
     def moved(self, log: Any, side: Side) -> Any:
-        """Return an end of log delta from the log of ``low`` or ``high``, moved outward by all its roundings."""
+        """Return a bound on log delta, moved outward by all rounding errors.
+
+        Args:
+            log: log of ``low`` or of ``high``.
+            side: below for ``low``, above for ``high``.
+        """
         sign = float(side)  # NumPy would look up a dozen missing attributes of an enumeration
         return log + sign * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + sign * self.slip
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The sum on one contour.
+    """Terms of the sum on one contour, with the bounds that turn the sum into an interval for delta.
 
     Attributes:
         s: shape (n,), equidistant heights, starting with 0.
-        terms: shape (n,), ``e^(K(t + is) - K_top) / (z (1 + z))``, all but the first counted twice.
-        k_error: shape (n,), bound on the error of K.
-        k_top: reference value of K.
+        terms: shape (n,), ``e^(K(t + is) - K_top) / (z (1 + z))``, doubled at all but the first.
+        k_error: shape (n,), bounds on the errors of K.
+        k_top: K_top, a value near K(t) that keeps the terms within the range of a double.
         t: tilt.
         period: P.
-        right: extra tilt that bounds the aliases to the right, and a bound on K there.
-        log_tail: log of the bound on the terms cut off, relative to ``e^(K(t) - t eps)``.
+        right: extra tilt theta that bounds the aliases to the right, and an upper bound on ``K(t + theta)``.
+        log_tail: log of the bound on the sum of the terms beyond the cut, relative to ``e^(K(t) - t eps)``.
         slack: bound on the sum of further errors of the terms, also relative to ``e^(K(t) - t eps)``.
     """
 
@@ -84,8 +90,8 @@ class Terms:
 
         Args:
             epsilon: a number, or an array.
-            value: S there, as computed, times ``e^(t eps - K_top)``.
-            error: bound on the rounding of S, times the same factor.
+            value: the computed S at epsilon, times ``e^(t eps - K_top)``.
+            error: bound on the rounding error of ``value``.
         """
         theta, k_right = self.right
         tilted = self.t + theta
@@ -98,7 +104,7 @@ class Terms:
         return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
+        """Return certified ends of log delta at each epsilon; they are close near the epsilon of the contour."""
         value, error = self._sums(epsilon)
         found = self.certificate(epsilon, value, error)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -108,11 +114,11 @@ class Terms:
         return Ends.of(lower, middle, np.minimum(upper, 0.0))
 
     def at(self, epsilon: float) -> Interval:
-        """Certified interval of log delta at one epsilon."""
+        """Return the certified interval of log delta at one epsilon."""
         return self.log_delta(np.array([epsilon])).first("contour")
 
     def _sums(self, epsilon: Array) -> tuple[Array, float]:
-        """Return S at each epsilon, and a bound on all their errors, both times ``e^(t eps - K_top)``."""
+        """Return S at each epsilon, and one bound on the errors of these values, both times ``e^(t eps - K_top)``."""
         inner, outer, rows = self._blocks
         # one matrix-vector product per epsilon: a matrix-matrix product would wait for threads
         values = [np.exp(-1j * at * outer) @ (rows @ np.exp(-1j * at * inner)) for at in epsilon.tolist()]
@@ -121,7 +127,10 @@ class Terms:
 
     @cached_property
     def _blocks(self) -> tuple[Array, Array, ComplexArray]:
-        """Return the heights within a block, the first heights of blocks, and the terms, of shape (blocks, within)."""
+        """Return the heights in the first block, the first height of each block, and the terms as a matrix.
+
+        The matrix has one row for each block.
+        """
         n = len(self.s)
         block = math.isqrt(n) + 1
         padded = np.zeros(-(-n // block) * block, dtype=np.complex128)
@@ -129,7 +138,7 @@ class Terms:
         return self.s[:block], self.s[::block], padded.reshape(-1, block)
 
     def _error(self, power: int) -> float:
-        """Bound on the error of S at epsilons below ``2^power``."""
+        """Return a bound on the error of S, times ``e^(t eps - K_top)``, for all epsilons below ``2^power``."""
         if power not in self._errors:
             inner, outer, _ = self._blocks
             summing = 2 * (len(inner) + len(outer) + 4)
@@ -143,13 +152,13 @@ class Terms:
 def solved(
     log_delta: Callable[[Array], Ends], target: tuple[float, float], guess: float, slope: float, gap: float
 ) -> Interval:
-    """Return the epsilons at which the certified ends of log delta are on the right sides of a target.
+    """Return a certified interval for the epsilon at which log delta falls to a target.
 
     Args:
-        log_delta: function that returns certified ends at epsilons.
-        target: log delta, given as an interval.
+        log_delta: function that returns certified ends of log delta at epsilons.
+        target: lower and upper bound on the log delta asked for.
         guess: approximate answer.
-        slope: approximate ``-d log delta / d eps`` there.
+        slope: approximate ``-d log delta / d eps`` at the guess.
         gap: requested width, relative to epsilon.
     """
     ends = cache(lambda epsilon: log_delta(np.array([epsilon])).first(""))
@@ -161,5 +170,5 @@ def solved(
 
 
 def log_expm1(x: float) -> float:
-    """Return ``log(e^x - 1)`` for x > 0, also if the exponential is beyond the range of a double."""
+    """Return ``log(e^x - 1)`` for x > 0, also where ``e^x`` exceeds the range of a double."""
     return x + math.log(-math.expm1(-x))

@@ -1,8 +1,8 @@
-"""Placement of the sum of each plan: tilts, step and tolerance. All of these are chosen; any choice is sound.
+"""Choice of the tilts, the step and the tolerances of the sum of each plan; any choice is sound.
 
-A table of K at some thirty tilts gives the tilt of the least Chernoff bound, an estimate of the epsilon or log delta
-sought (by the saddle point formula at that tilt), and the tilt y that bounds the right alias at the shortest period. A
-second aim uses the measurements of the first sum.
+A table of K at some thirty tilts gives three things: the tilt of the least Chernoff bound; an estimate of the epsilon
+or log delta sought, by the saddle point formula at that tilt; and the tilt y that bounds the aliases to the right at
+the shortest period. If the first sum gives too wide an interval, a second aim uses what it measured.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ DEEPEST = -35.0  # log of a sum relative to its first term, below which only rou
 
 @dataclass(frozen=True, slots=True)
 class Asked(Columns):
-    """One query about many plans: their epsilons at log deltas, or their log deltas at epsilons.
+    """One query about many plans: either the epsilons at given log deltas, or the log deltas at given epsilons.
 
     Attributes:
-        targets: shape (plans, 2), the log deltas of the lower and of the upper end; NaN where they are sought.
-        epsilon: shape (plans, 1); NaN where it is sought.
+        targets: shape (plans, 2), the log deltas for the lower and for the upper end of epsilon; NaN if log deltas are
+            sought.
+        epsilon: shape (plans, 1), the epsilons; NaN if epsilons are sought.
         gap: shape (plans, 1), requested width: relative for epsilon, absolute for log delta.
     """
 
@@ -43,12 +44,12 @@ class Asked(Columns):
 
     @classmethod
     def epsilons(cls, targets: Array, gap: float) -> Asked:
-        """Return the query for the epsilons at log deltas of shape (plans, 2)."""
+        """Return the query for epsilons, at log deltas of shape (plans, 2)."""
         return cls(targets, np.full((len(targets), 1), np.nan), np.full((len(targets), 1), gap))
 
     @classmethod
     def log_deltas(cls, epsilon: Array, gap: float) -> Asked:
-        """Return the query for the log deltas at epsilons of shape (plans,)."""
+        """Return the query for log deltas, at epsilons of shape (plans,)."""
         return cls(np.full((len(epsilon), 2), np.nan), epsilon[:, None], np.full((len(epsilon), 1), gap))
 
     @property
@@ -59,17 +60,17 @@ class Asked(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Aim(Columns):
-    """Chosen parameters of a plan's sum.
+    """Chosen parameters of the sum of each plan.
 
     Attributes:
         t: tilt of the line.
-        y: tilt that bounds the right alias.
-        step: step of the sum.
-        epsilon: approximate position of the answer.
-        inner: desired size of the remainders of m, over all rounds together, relative to m(t).
-        cut: log of the desired remainder beyond the cut, relative to ``e^(K(t) - t eps)``.
-        tilts: tilts of the table.
-        cumulants: approximate K at these tilts.
+        y: tilt that bounds the aliases to the right.
+        step: distance between the points of the sum.
+        epsilon: approximate epsilon.
+        inner: desired size of the remainders of m, summed over all rounds, relative to m(t).
+        cut: log of the desired sum of the terms beyond the cut, relative to ``e^(K(t) - t eps)``.
+        tilts: tilts at which K was computed approximately.
+        cumulants: approximate K at ``tilts``.
     """
 
     t: Array
@@ -83,7 +84,7 @@ class Aim(Columns):
 
 
 def first_aim(plans: Plans, asked: Asked) -> Aim:
-    """Return the aim from a table of K."""
+    """Return the aim of the first sums; it computes the table of K."""
     law, count, kinds = Law.of(plans.rows), plans.rows.count[:, None], plans.kinds
     variance = together(count * law.variance(), kinds) + plans.noise[:, None]
     target = asked.targets[:, 1:]
@@ -112,7 +113,7 @@ def first_aim(plans: Plans, asked: Asked) -> Aim:
 
 
 def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked: Asked) -> Aim:
-    """Return the aim for an approximate epsilon and the log delta there, from a table of K."""
+    """Return the aim for an approximate epsilon and the log delta at it, from approximate K at a row of tilts."""
     t, k, _ = _lowest(cumulants + log_peaks(tilts) - tilts * epsilon, tilts, cumulants)
     log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # log of S e^(t eps - K(t))
     relative = asked.gap * (epsilon * t if asked.for_epsilon else 1.0)
@@ -128,7 +129,7 @@ def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked
 
 
 def _lowest(bound: Array, tilts: Array, cumulants: Array) -> tuple[Array, Array, Array]:
-    """Return the tilt of the least bound in a table, with approximate K and ``t^2 K''`` there."""
+    """Return the tilt at which a tabulated bound is least, with approximate K and ``t^2 K''`` at that tilt."""
     bound = np.nan_to_num(bound, nan=np.inf, posinf=np.inf)
     best = np.clip(bound.argmin(axis=1), 1, len(TILTS) - 2)[:, None] + np.array([[1, 0, -1]])
     low, least, high = (column[:, None] for column in np.take_along_axis(bound, best, axis=1).T)

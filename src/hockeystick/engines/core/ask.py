@@ -1,13 +1,13 @@
 """Certified epsilons and log deltas of many plans, in chunks that fit the cache.
 
-Plans are grouped by their number of nodes, and within each group by their number of points. A plan with too many nodes
-or points, or with an aim that is not finite, gets no answer, and the caller runs the engines for single plans. If an
-interval is wider than requested, the search is repeated, up to twice, with the measurements of the previous sum; all
-these intervals are valid, so the answer is their intersection.
+Plans are grouped by their number of nodes, and within each group by their number of points. A plan gets no answer if it
+needs too many nodes or points, or if its aim is not finite; the caller then runs the engines for single plans. If an
+interval is wider than requested, the sum is repeated, up to twice, with an aim that uses what the previous sum
+measured. All these intervals are valid, so the answer is their intersection.
 
-**Directions.** Removing a record and adding one are separate queries; their maximum is taken last. Removal is computed
-first. If a rough sum shows that addition has at most the target delta at the epsilon found, its own epsilon is not
-larger and is not computed.
+**Directions.** Removing a record and adding one are separate queries, and the answer for a plan is the larger result.
+Removing is computed first. Then a rough sum bounds the delta of adding at the epsilon found. If this delta is at most
+the target, the epsilon of adding is not larger, and it is not computed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)  
 
 @dataclass(frozen=True, slots=True)
 class Found(Columns):
-    """Certified ends of epsilon or log delta, the estimate between them, and the tilt; NaN without an answer."""
+    """Certified ends and an estimate of epsilon or log delta, and the tilt used; NaN for plans without an answer."""
 
     lower: Array
     estimate: Array
@@ -48,7 +48,7 @@ class Found(Columns):
 
     @classmethod
     def nothing(cls, plans: int) -> Found:
-        """Return a result without an answer for any plan."""
+        """Return a result in which no plan has an answer."""
         return cls(*(np.full(plans, np.nan) for _ in range(4)))
 
     @property
@@ -58,19 +58,24 @@ class Found(Columns):
 
 
 class Worse(NamedTuple):
-    """The larger answer of the two directions, and whether it belongs to adding a record."""
+    """The larger of the answers for removing and for adding a record, for each plan.
+
+    Attributes:
+        found: the larger answers.
+        adding: mask of the plans whose larger answer is for adding a record.
+    """
 
     found: Found
     adding: Mask
 
 
 def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
-    """Return the answers, each in the direction of its rows.
+    """Return the answer for each plan, in the direction that its rows state.
 
     Args:
         plans: the plans.
-        asked: the query for each of them.
-        numbers: how many doubles an array of a chunk may hold; it affects no answer.
+        asked: the query for each plan.
+        numbers: largest number of doubles in an array of a chunk; it affects no answer.
     """
     found = Found.nothing(len(plans))
     with np.errstate(all="ignore"):
@@ -92,7 +97,13 @@ def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Measured(Columns):
-    """Measurements of the sums: an epsilon, log delta there (NaN without a sum), and approximate K at the tilts."""
+    """Measurements of the sums, from which the next aim is made.
+
+    Attributes:
+        epsilon: an epsilon for each plan.
+        log_delta: approximate log delta at this epsilon; NaN without a sum.
+        cumulants: approximate K at the tilts of the aim.
+    """
 
     epsilon: Array
     log_delta: Array
@@ -102,7 +113,7 @@ class Measured(Columns):
 def _attempt(
     plans: Plans, asked: Asked, aim: Aim, found: Found, places: Places, numbers: int, highest: float
 ) -> Measured:
-    """Compute one sum for each plan, and intersect its result with the known interval."""
+    """Compute one sum for each plan, narrow the intervals in ``found``, and return the measurements."""
     kinds = plans.kinds
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
     law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * plans.rows.count[:, None])
@@ -131,7 +142,7 @@ def _attempt(
 
 
 def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, int]]:
-    """Yield the plans of each chunk and their number of nodes; plans that need more than the last class are skipped."""
+    """Yield the plans of each chunk with their common number of nodes; plans that need too many nodes are skipped."""
     place = np.searchsorted(CLASSES, needed)
     place[~(needed <= CLASSES[-1])] = len(CLASSES)
     for number in sorted(set(place[place < len(CLASSES)].tolist())):
@@ -142,7 +153,7 @@ def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, i
 
 
 def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
-    """Return the certified ends, and the epsilon at which the sum was evaluated."""
+    """Return the certified ends of some plans, and the epsilons at which their sums were evaluated."""
     if asked.for_epsilon:
         ends, epsilon = meet(sums, aim.epsilon, asked.targets)
         lower, upper = ends.T
@@ -153,7 +164,7 @@ def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
 
 
 def _narrow(found: Found, places: Places, got: Found) -> None:
-    """Store the intersection of the known and the new intervals, with the estimate of the narrower one."""
+    """Intersect the intervals of some plans in ``found`` with new ones; keep the estimate of the narrower interval."""
     old = found.at(places)
     lower, upper = np.fmax(old.lower, got.lower), np.fmin(old.upper, got.upper)
     estimate = np.where(old.width <= got.width, old.estimate, got.estimate)
@@ -161,7 +172,7 @@ def _narrow(found: Found, places: Places, got: Found) -> None:
 
 
 def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, asked: Asked) -> None:
-    """Record the measurements of the sums of some plans, for a second aim."""
+    """Record what the sums of some plans tell about log delta and K, for the next aim."""
     log_delta = asked.targets[:, 1:] if asked.for_epsilon else sums.log_value(epsilon)[0]
     measured.log_delta[which] = np.minimum(
         np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0
@@ -174,7 +185,13 @@ def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Ar
 
 
 def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
-    """Return the larger answer of the two directions of each plan; ``plans`` describe removing a record."""
+    """Return, for each plan, the larger of the answers for removing and for adding a record.
+
+    Args:
+        plans: the plans, for removing a record.
+        asked: the query for each plan.
+        numbers: largest number of doubles in an array of a chunk; it affects no answer.
+    """
     found, worse = solve(plans, asked, numbers), np.zeros(len(plans), dtype=bool)
     adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
     # adding a record matters if its delta exceeds the target at the lower end, or the lower end of delta
@@ -197,10 +214,10 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
 
 
 def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
-    """Mask of the plans for which a quick check shows that log delta at an epsilon is at most the target.
+    """Return a mask of the plans for which a quick bound shows that log delta at an epsilon is at most the target.
 
-    The plans here describe adding a record. No loss exceeds ``-sum k log(1-q)``: at that epsilon and above, delta is 0;
-    below it, ``delta <= e^(K(y) - y eps) peak(y)``.
+    The plans describe adding a record. Without unsampled noise, no loss exceeds ``-sum k log(1-q)``, so that delta is 0
+    from this epsilon on. Otherwise the bound is ``delta <= e^(K(y) - y eps) peak(y)``, at two tilts y.
     """
     kinds, count = plans.kinds, plans.rows.count[:, None]
     largest = together(-count * np.log1p(-plans.rows.rate[:, None]), kinds)[:, 0] * (1 + 1e-9)

@@ -1,7 +1,8 @@
-"""Law of the loss of Poisson-sampled Gaussian noise, one kind per row: its bounds (charged) and estimates (chosen).
+"""Loss of Poisson-sampled Gaussian rounds, one kind per row: bounds, which are charged, and estimates, for choices.
 
-``g(x) = 1 - q + q e^(mu x - mu^2/2)``, x normal, is the likelihood ratio of a round with the record to one without.
-``m(z) = E_P e^(zL) = int phi g^(1+z)`` where a record is removed, and ``int phi g^-z`` where one is added.
+For a normal outcome x, ``g(x) = 1 - q + q e^(mu x - mu^2/2)`` is the likelihood ratio of a round with the record to a
+round without it. ``m(z) = E_P e^(zL)`` is ``int phi g^(1+z)`` if a record is removed, and ``int phi g^-z`` if one is
+added.
 """
 
 from __future__ import annotations
@@ -60,25 +61,27 @@ class Law(Columns):
         return self.rate * np.expm1(self.mu * (x - self.mu / 2))
 
     def log_dip(self, t: Array, height: Array) -> Array:
-        """Log of the factor by which ``|e^(p L)|`` may grow at ``Im x = height``, relative to m(t).
+        """Return the log of the factor by which ``int phi |e^(p L)|`` may exceed m(t), with L at ``Im x = height``.
 
-        If a record is removed, |g| is raised to a positive power, and does not grow. If one is added, ``|g(x+iy)|
-        >= g(x) cos(mu y / 2)``, and ``Re g >= 1 - q`` for ``mu y <= pi/2``, while ``m(t) >= 1``.
+        If a record is removed, |g| is raised to a positive power and does not grow off the real line. If one is added,
+        the smaller of two bounds is used: ``|g(x+iy)| >= g(x) cos(mu y / 2)``; and ``Re g >= 1 - q`` for ``mu y <=
+        pi/2``, together with ``m(t) >= 1``.
         """
         dip = t * np.minimum(-np.log(np.cos(self.mu * height / 2)), -np.log1p(-self.rate))
         return np.where(self.add, dip, 0.0)
 
     def log_hump(self, t: Array) -> Array:
-        """Log of ``int phi (q e^(mu x - mu^2/2))^(1+t)``: contribution of the rounds with the record to m(t)."""
+        """Return the log of ``int phi (q e^(mu x - mu^2/2))^(1+t)``: the part of m(t) from rounds with the record."""
         out: Array = (1 + t) * (np.log(self.rate) + t * (self.mu**2 / 2))
         return out
 
     def beyond(self, t: Array, low: Array, high: Array, share: Array) -> Array:
-        """Upper bound on the part of m(t) outside [low, high], low <= 0 <= high; m(t) may be an integral or a node sum.
+        """Return an upper bound on the part of m(t) from outside [low, high], where low <= 0 <= high.
 
-        If the record is removed: for ``w = 1 - share`` in (0, 1), by convexity ``(a + b)^(1+t) <= w^-t a^(1+t) +
-        (1-w)^-t b^(1+t)``; the first part is a normal tail, the second a tail of the hump about ``(1+t) mu``. A sum
-        over nodes at most 1 apart is at most 1.5 times the integral of a unimodal density. If it is added: ``g^-t <=
+        It holds for m(t) as an integral, and for m(t) as a sum over nodes at most 1 apart, which is at most 1.5 times
+        the integral of a unimodal density. If the record is removed, ``g^(1+t)`` is split: by convexity ``(a + b)^(1+t)
+        <= w^-t a^(1+t) + (1-w)^-t b^(1+t)`` with ``w = 1 - share`` in (0, 1). The first part gives a normal tail. The
+        second gives a tail of the hump, which is normal about ``(1+t) mu``. If the record is added, ``g^-t <=
         (1-q)^-t``.
         """
         tails = np.exp(log_tail(-low)), log_tail(high)
@@ -89,7 +92,7 @@ class Law(Columns):
         return np.where(self.add, added, tails[0] + np.exp(tails[1] - t * np.log1p(-share)) + hump)
 
     def reach(self, t: Array, depth: Array) -> tuple[Array, Array, Array]:
-        """Choose -low, high and share for which :meth:`beyond` is about ``e^-depth``."""
+        """Return -low, high and share for which the bound of :meth:`beyond` is about ``e^-depth``."""
         added = _far(depth - t * np.log1p(-self.rate))
         hump, halves = self.log_hump(t), depth + t * math.log(2.0)
         whole = np.maximum(_far(halves), (1 + t) * self.mu + _far(halves + hump))
@@ -100,7 +103,7 @@ class Law(Columns):
         return np.where(self.add, added, _far(depth)), high, np.where(skip, share, 0.5)
 
     def guess(self, t: Array) -> Array:
-        """Approximate K at tilts of shape (rows, tilts), from a few nodes."""
+        """Return approximate K at tilts of shape (rows, tilts), from a sum over a few nodes."""
         log_g, log_mass = self._few()
         seen = np.empty(t.shape)
         power = np.where(self.add, -t, 1 + t)
@@ -114,7 +117,10 @@ class Law(Columns):
         return np.where(self.add, seen, np.logaddexp(seen, unseen))
 
     def single(self, log_delta: Array) -> Array:
-        """Approximate epsilon of one round at a delta, interpolated between nodes, where delta is a partial sum."""
+        """Return the approximate epsilon of one round at a log delta.
+
+        Delta is summed approximately at the losses of a few nodes, and epsilon is interpolated between these losses.
+        """
         log_g, log_mass = self._few()
         g, mass = np.exp(log_g), np.exp(log_mass)
         # added: the sum of mass (1 - g / g_i) over the nodes below i; removed: of mass (g - g_i) over those above
@@ -140,13 +146,13 @@ class Law(Columns):
         return self.rate**2 * np.expm1(np.minimum(self.mu**2, 600.0))
 
     def last_tilt(self) -> Array:
-        """Approximate tilt from which on the hump dominates, for choices only."""
+        """Return an approximate tilt above which the hump dominates m(t), for choices only."""
         linear = 0.5 * self.mu**2 - np.log(self.rate)
         end = (linear + np.sqrt(linear**2 + 2 * self.mu**2 * HUMP_SEEN)) / self.mu**2 - 1
         return np.where(self.add, np.inf, end)
 
 
 def _far(depth: Array) -> Array:
-    """Distance at which a normal density has decayed by a factor ``e^-depth``."""
+    """Return the distance at which a normal density has decayed by a factor ``e^-depth``."""
     out: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return out

@@ -1,47 +1,58 @@
-"""Values of m on the line Re z = t of each row, with the bounds on which everything else is built.
+"""Values of m on the line Re z = t of each row, with bounds on their errors.
 
-**Nodes.** Everything is computed on ``x_j = j dx``; dx and the height Y of the line have few binary digits, so that
-these are exact. m(t) and m(y) are computed on the real axis, and ``m(t + is) = int H(x + iY) dx``, ``H = phi e^((p +
-is) L)``, on a parallel of it, on the side where Im L is in [0, pi) (Cauchy's theorem: g has no zero in between, as
-``mu Y < pi/2``): at large s the integrand decays by itself, and the step need not follow the oscillation.
+**Nodes.** All integrals are sums over nodes ``x_j = j dx``. m(t) and m(y) are computed on the real axis. ``m(t + is) =
+int H(x + iY) dx``, ``H = phi e^((p + is) L)``, is computed on a parallel at the distance Y, on the side where Im L is
+in [0, pi). By Cauchy's theorem this changes nothing, since g has no zero in between, as ``mu Y < pi/2``. On the
+parallel the integrand decays by itself at large s, and dx need not follow its oscillation. As dx and Y have few binary
+digits, the nodes are exact.
 
-**Step.** For ``|Im x - Y| <= Y``, ``|H| <= phi e^(2 Y^2 + dip) e^(p L)`` for every s >= 0, so that the trapezoid rule
-of step dx errs by at most ``2 e^(2 Y^2 + dip) m(t) / (e^(2 pi Y / dx) - 1)`` (Trefethen, Weideman 2014 [TW14],
-Theorem 5.1), ``e^dip`` as in :meth:`Law.log_dip`. On the real axis the same holds with ``e^(a^2/2)`` for any strip
-``|Im x| <= a`` in which g does not vanish.
+**Step.** For ``|Im x - Y| <= Y``, ``|H| <= phi e^(2 Y^2 + dip) e^(p L)`` for every s >= 0, with dip as in
+:meth:`Law.log_dip`. So the trapezoid rule of step dx errs by at most ``2 e^(2 Y^2 + dip) m(t) / (e^(2 pi Y / dx) - 1)``
+(Trefethen, Weideman 2014 [TW14], Theorem 5.1). On the real axis this holds with a in place of Y and ``a^2/2`` in place
+of ``2 Y^2``, for any strip ``|Im x| <= a`` in which g does not vanish.
 
-**Range.** The part beyond the nodes is bounded by :meth:`Law.beyond`; off the axis, by ``e^(Y^2/2)`` times that.
+**Range.** On the real axis, the part of the integral beyond the nodes is bounded by :meth:`Law.beyond`. On the parallel
+it is bounded by ``e^(Y^2/2)`` times the same number.
 
-**Rounding.** ``D = m(t + is) / m(t) - 1`` is the sum of ``w (e^(isL) - 1)``, and ``|e^(isL) - 1| <= s |L|``: all
-errors are s times the sum of ``|w| (units |L| + slack)``, slack being the error of L, units that of w and of the
-summation. ``L = log(1 + gain)``, ``gain = q (e^a - 1)``, ``a = mu (x + iY - mu/2)``: three roundings of a, and that
-of mu, move it by ``3 mu (|x| + Y + mu)`` units and L by ``|r|`` times that, ``r = q e^a / (1 + gain)``; a relative
-error of gain moves L by ``|gain / (1 + gain)| <= |L| / (1-q)`` times it, as ``|1 + gain| >= 1 - q``, and the
-logarithm itself by as much again over ``1 - q``. Off the axis, with ``a = r + iv``, the terms of ``(e^r - 1) cos v -
-2 sin^2(v/2)`` are at most 1 and ``tan(v/2) < 1`` of ``|e^a - 1| >= max(|e^r - 1|, 2 e^(r/2) |sin(v/2)|)``, as ``0 <= v
-< pi/2``: 64 units of ``|L| / (1-q)^2`` in all.
+**Rounding.** ``D = m(t + is) / m(t) - 1`` is the sum over the nodes of ``w (e^(isL) - 1)``, where w is the weight of a
+node. As ``|e^(isL) - 1| <= s |L|``, all errors together are at most s times the sum of ``|w| (units |L| + slack)``.
+Here slack is the error of L, and units are the errors of w and of the summation. L is computed as ``L = log(1 +
+gain)``, ``gain = q (e^a - 1)``, ``a = mu (x + iY - mu/2)``:
 
-**Products.** ``s = j ds``, ``j = a B + b``, and ``e^(isL) - 1 = E_a + E_b + E_a E_b`` with ``E_b = e^(i b ds L) - 1``
-and ``E_a = e^(i a B ds L) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that double the known range. Let
-``e_n`` be the error of E_n in units, with E_1 in error by at most f ``|E_1|``. As ``|1 + E| <= 1``, ``|E| <= 2`` and
-``|E_n| <= n |E_1|``, a leap passes on ``e_m + e_n`` and rounds by at most LEAP ``(|E_m| + |E_n|)``: the product by
-``sqrt(8) |E_m| |E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, with ``1 + E_m`` rounded before, by ``(sqrt(8) + 1)
-|E_n|``, the sums by ``|E_m|`` and ``|E_(m + n)|``. So ``e_n <= (f + LEAP d) n |E_1|`` with d the largest number of
-leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as ``2^i`` comes from ``2^i - 1`` and that from ``2^(i - 1)``,
-and those to numbers in between at most ``2 i``.
+- three roundings of a, and the rounding of mu, move a by ``3 mu (|x| + Y + mu)`` units, and L by ``|r|`` times as much,
+  with ``r = q e^a / (1 + gain)``;
+- a relative error of gain moves L by ``|gain / (1 + gain)|`` times this error, where ``|gain / (1 + gain)| <= |L| /
+  (1-q)``, as ``|1 + gain| >= 1 - q``;
+- the rounding of the logarithm itself moves L by as much again, divided by ``1 - q``.
 
-``w E_a`` is summed in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings and one more for each panel added;
-``(w E_a + w) E_b``, whose first factor errs by another ``2 sqrt(8) + 1`` units, is a matrix product over panels of
-PANEL nodes, added one by one: an inner product of m complex terms errs by at most ``2 sqrt(2) (m + 2) u`` of the sum of
-the sizes in any order, even if the products of real and imaginary parts are summed separately ([Hig02], Section 3.6),
-for which 3 (m + 2) are charged. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and ``|E_a| <= a
-B ds |L|``, whose sum is ``s |L|``, the larger number of roundings of the two is charged, and not both.
+On the parallel, let ``a = r + iv`` with ``0 <= v < pi/2``. The real part of ``e^a - 1`` is computed as ``(e^r - 1) cos
+v - 2 sin^2(v/2)``. The first term is at most ``|e^a - 1|`` and the second at most ``tan(v/2) < 1`` times as much, since
+``|e^a - 1| >= max(|e^r - 1|, 2 e^(r/2) |sin(v/2)|)``. All these errors of L add up to at most 64 units of ``|L| /
+(1-q)^2``, besides those of a.
 
-**Boxes** (``numerics/boxes.py``) below the density f of L under the tilted law bound the decay of m. Between nodes
-``(log f)'' <= C`` in x, so that ``f >= e^(-C dx^2 / 8)`` times the lesser of its ends. With R the slope of log g in
-``mu x``, in (0, 1), ``log f = p L - x^2/2 - log R`` up to constants, where ``L'' = sign mu^2
-R (1 - R)`` and ``-(log R)'' = mu^2 R (1 - R)``; so ``C <= (2 + t) mu^2 / 4 - 1`` where a record is removed and ``mu^2
-/ 4 - 1`` where one is added.
+**Products.** The points are ``s = j ds`` with ``j = a B + b``, and ``e^(isL) - 1 = E_a + E_b + E_a E_b`` with ``E_b =
+e^(i b ds L) - 1`` and ``E_a = e^(i a B ds L) - 1``. Both are computed by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)``,
+each of which doubles the range of known n. Let ``e_n`` be the error of E_n in units, with E_1 in error by at most f
+``|E_1|``. We have ``|1 + E| <= 1``, ``|E| <= 2`` and ``|E_n| <= n |E_1|``. So the errors of the factors contribute
+``e_m + e_n`` to the error after a leap, and the leap itself rounds by at most LEAP ``(|E_m| + |E_n|)``. In detail, the
+product rounds by ``sqrt(8) |E_m| |E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, if ``1 + E_m`` is rounded first, by
+``(sqrt(8) + 1) |E_n|``; the sums round by ``|E_m|`` and ``|E_(m + n)|``. Hence ``e_n <= (f + LEAP d) n |E_1|``, where d
+is the largest number of leaps from 1 to n. For ``n = 2^i`` this number is ``2 i - 1``, as ``2^i`` is computed from
+``2^i - 1``, and ``2^i - 1`` from ``2^(i - 1)``. For n between ``2^i`` and ``2^(i + 1)`` it is at most ``2 i``.
+
+``w E_a`` is summed in blocks of BLOCK nodes, with at most BLOCK + n / BLOCK roundings and one more for each panel
+added. ``(w E_a + w) E_b`` is summed by matrix products over panels of PANEL nodes, which are added one by one; its
+first factor errs by another ``2 sqrt(8) + 1`` units. An inner product of m complex terms errs by at most ``2 sqrt(2) (m
++ 2) u`` times the sum of the moduli, in any order, even if the products of real and imaginary parts are summed
+separately ([Hig02], Section 3.6); 3 (m + 2) units are charged for it. As ``|(1 + E_a) E_b| <= |E_b| <= b ds |L|`` and
+``|E_a| <= a B ds |L|``, the bounds on the two sums add up to ``s |L|``. So it is enough to charge the larger of the two
+numbers of roundings to all of ``s |L|``.
+
+**Boxes** (``numerics/boxes.py``) below the density f of L under the tilted law bound the decay of m. They need a lower
+bound on f between nodes. If ``(log f)'' <= C`` there, as a function of x, then f is at least ``e^(-C dx^2 / 8)`` times
+the lesser of its values at the two nodes. Let R be the slope of log g as a function of ``mu x``, a number in (0, 1).
+Then ``log f = p L - x^2/2 - log R`` up to constants, where ``L'' = sign mu^2 R (1 - R)`` and ``-(log R)'' = mu^2 R (1 -
+R)``; so ``C <= (2 + t) mu^2 / 4 - 1`` where a record is removed and ``mu^2 / 4 - 1`` where one is added.
 """
 
 from __future__ import annotations
@@ -75,14 +86,14 @@ SMALLER = 1 - 1e-6  # factor by which boxes are smaller than the density, for th
 
 @dataclass(frozen=True, slots=True)
 class Grid(Columns):
-    """Nodes of each row, as columns; all are chosen.
+    """Nodes of each row; all attributes are chosen.
 
     Attributes:
-        dx: distance between neighbours.
+        dx: distance between neighbouring nodes.
         first: index of the first node.
         needed: number of nodes required; infinite where g leaves the range of a double.
-        lift: height Y of the line.
-        shares: shape (rows, 2), shares of the hump (:meth:`Law.beyond`), at t and at y.
+        lift: distance Y of the parallel to the real axis on which m(t + is) is computed.
+        shares: shape (rows, 2), the argument ``share`` of :meth:`Law.beyond` at t and at y.
     """
 
     dx: Array
@@ -93,15 +104,15 @@ class Grid(Columns):
 
     @classmethod
     def of(cls, law: Law, t: Array, y: Array, inner: Array, right: Array | float, highest: float = HIGHEST) -> Grid:
-        """Return the grid for a line through t.
+        """Return the grid for a line Re z = t.
 
         Args:
             law: law of one round.
             t: tilt of the line.
-            y: tilt of the right alias.
-            inner: desired relative size of the remainders of one round at t.
-            right: the same at y.
-            highest: largest Y allowed; a lower Y needs more nodes and has less rounding.
+            y: tilt that bounds the aliases to the right.
+            inner: desired size of the remainders of one round's m(t), relative to m(t).
+            right: desired size of the remainders of one round's m(y), relative to m(y).
+            highest: largest Y allowed; a lower Y needs more nodes and has smaller rounding errors.
         """
         lift = np.minimum(np.where(law.add, LIFT_ADDED, LIFT) / law.mu, highest)
         lift = np.maximum(np.floor(GRAIN * lift), 1.0) / GRAIN
@@ -120,20 +131,20 @@ class Grid(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Line(Columns):
-    """The line of each row.
+    """Values at the nodes of each row, from which m is computed on the line Re z = t, with bounds on their errors.
 
     Attributes:
         law, grid: law and grid of the row.
         t: tilt of the row.
-        x: nodes.
-        loss: L at the nodes on the real axis.
+        x: nodes on the real axis.
+        loss: L at these nodes.
         share: slope R of log g with respect to ``mu x`` at these nodes.
-        weight: masses of the tilted law at the nodes.
+        weight: masses of the tilted law at these nodes.
         log_norm: log of the sum by which the weights were divided.
         log_total: log m(t), as computed.
         common: bound on the relative error of m(t).
-        doubt: bound on the relative rounding of each of the weights.
-        outside: bound on the share of m(t) that lies beyond the nodes.
+        doubt: bound on the relative rounding error of each weight.
+        outside: bound on the part of m(t) from beyond the nodes, relative to m(t).
         upper: upper bound on K(y).
         variance: approximate variance of L under the tilted law, for choices only.
     """
@@ -155,7 +166,7 @@ class Line(Columns):
 
     @classmethod
     def of(cls, law: Law, grid: Grid, t: Array, y: Array, nodes: int) -> Line:
-        """Return the lines of rows that all have this number of nodes."""
+        """Return the lines of rows that all use the same number of nodes."""
         spare = np.floor((nodes - grid.needed) / 2)
         x = grid.dx * (grid.first - spare + np.arange(nodes, dtype=np.float64))
         gain = law.gain(x)
@@ -193,7 +204,7 @@ class Line(Columns):
         )  # fmt: skip
 
     def ratios(self, step: Array, outer: int, inner: int) -> tuple[ComplexArray, Array]:
-        """Return ``D = m(t+is) / m(t) - 1`` at ``s = j step``, ``j < outer inner``, and bounds on its errors."""
+        """Return ``D = m(t+is) / m(t) - 1`` at the heights ``s = j step``, ``j < outer inner``, with error bounds."""
         law, x, t, lift, nodes = self.law, self.x, self.t, self.grid.lift, self.x.shape[1]
         # on the side where Im L >= 0: e^a - 1 = (e^Re(a) - 1) cos + (cos - 1) + i e^Re(a) sin of the angle mu Y
         angle, y = law.mu * lift, law.sign * lift
@@ -238,7 +249,10 @@ class Line(Columns):
 
 
 def cells(line: Line, parts: int) -> tuple[Array, Array]:
-    """Return, between nodes, lower bounds on the density of the tilted loss and on the length of the loss interval."""
+    """Return lower bounds on the density of the tilted loss on pieces between nodes, and on the lengths of the pieces.
+
+    The distance between neighbouring nodes is divided into ``parts`` pieces; their lengths are measured in losses.
+    """
     law, dx, x, loss, share = line.law, line.grid.dx / parts, line.x, line.loss, line.share
     weight = line.weight / line.grid.dx
     if parts > 1:
@@ -257,7 +271,7 @@ def cells(line: Line, parts: int) -> tuple[Array, Array]:
 
 
 def _digits(law: Law) -> Array:
-    """Bound on the error of L in units of ``|L|``, apart from the error due to x."""
+    """Return a bound on the error of L in units of ``|L|``; the effect of errors of x is charged separately."""
     out: Array = 64 / np.square(1 - law.rate)
     return out
 
@@ -281,7 +295,7 @@ def leaps(outer: int, inner: int) -> int:
 
 
 def _powers(first: ComplexArray, many: int) -> ComplexArray:
-    """Return ``(1 + E)^j - 1`` for ``j < many``, along a new second axis."""
+    """Return ``(1 + E)^j - 1`` for ``j < many``, along a new second axis; E is ``first``."""
     rows, count = first.shape
     out = np.empty((rows, many, count), dtype=np.complex128)
     out[:, 0] = 0.0
@@ -312,7 +326,7 @@ def _panel(points: int) -> int:
 
 
 def _sums(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) -> ComplexArray:
-    """Return ``sum_x w ((1 + E)^j - 1)`` for each ``j < outer * inner``."""
+    """Return the sums over nodes of ``w ((1 + E)^j - 1)``, ``j < outer * inner``; w is ``weight``, E is ``first``."""
     rows, count = weight.shape
     out = np.empty((rows, outer * inner), dtype=np.complex128)
     many = max(1, NUMBERS // (count * (outer + inner)))

@@ -1,4 +1,4 @@
-"""One direction of Poisson-sampled and unsampled Gaussian rounds, as a batch of one plan (``engines/core/ask.py``)."""
+"""Conversion of one direction of Gaussian rounds into a batch of one plan (``engines/core/ask.py``)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GaussianRounds(NamedTuple):
     Attributes:
         kinds: mu, sampling rate and count of each kind of sampled rounds.
         add: whether a record is added.
-        variance: v of all unsampled rounds, which together equal one with ``v = sum k mu^2`` (Dong, Roth, Su 2022
+        variance: v of all unsampled rounds together; they equal one round with ``v = sum k mu^2`` (Dong, Roth, Su 2022
             [DRS22], Corollary 3.3).
     """
 
@@ -37,7 +37,7 @@ class GaussianRounds(NamedTuple):
 
     @classmethod
     def of(cls, rounds: Sequence[tuple[RenyiCurve, int]]) -> GaussianRounds | None:
-        """Return the direction of rounds; ``None`` unless all are Gaussian, with 1 to MOST_KINDS sampled kinds."""
+        """Return the rounds of one direction; ``None`` unless all are Gaussian, with 1 to MOST_KINDS sampled kinds."""
         counts: dict[tuple[float, float], int] = {}
         adding, variances = set(), []
         for pair, count in rounds:

@@ -29,7 +29,7 @@ T = TypeVar("T", bound="Columns")  # columns of one sort
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Arrays with one row for each query; a column may itself be a set of such arrays."""
+    """Arrays with one row for each query; an attribute may also be another such set of arrays."""
 
     def at(self: T, rows: Places | Mask) -> T:
         """Return some of the rows."""
@@ -69,8 +69,8 @@ class Plans:
     """Plans with the same number of kinds, and the unsampled Gaussian noise of each plan.
 
     Attributes:
-        rows: the kinds, those of a plan in consecutive rows.
-        noise: variance v of the noise's loss, to 8 roundings, 0 without noise; K of the noise is ``v z (1 + z) / 2``.
+        rows: the kinds of all plans; the kinds of one plan are consecutive rows.
+        noise: v of each plan's unsampled noise, to 8 roundings, 0 without noise; K of the noise is ``v z (1 + z) / 2``.
         kinds: number of kinds of each plan.
     """
 
@@ -96,12 +96,12 @@ def rows_of(plans: Places, kinds: int) -> Places:
 
 
 def each(x: Array, kinds: int) -> Array:
-    """Repeat the numbers of each plan for each of its rows."""
+    """Repeat each plan's numbers once for each of its rows."""
     return x if kinds == 1 else np.repeat(x, kinds, axis=0)
 
 
 def together(x: Any, kinds: int) -> Any:
-    """Return the sum over each plan's rows, of numbers or of arrays."""
+    """Return, for each plan, the sum over its rows, which may be numbers or arrays."""
     return x if kinds == 1 else x.reshape(-1, kinds, *x.shape[1:]).sum(axis=1)
 
 

@@ -1,22 +1,24 @@
 """The sum of each plan at epsilons, its certificate, and the epsilon at which it meets a target.
 
-With ``K(z)`` the sum of ``k log m(z)`` over a plan's kinds, ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0,
-the trapezoid rule on Re z = t is, by Poisson summation,
+With ``K(z)`` the sum of ``k log m(z)`` over a plan's kinds, ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0, the
+trapezoid rule on Re z = t is, by Poisson summation,
 
     S(eps) = (1/P) sum_j e^F(t + 2 pi i j / P) = sum_m e^(tPm) delta(eps + Pm) .
 
-**Aliases.** All terms on the right are positive. For m < 0, delta <= 1; for m > 0, for every y > t,
-``delta(x) <= e^(K(y) - yx) peak(y)``. So ``0 <= S - delta <= 1 / (e^(tP) - 1) + e^(K(y) - y eps) peak(y) /
-(e^((y-t)P) - 1)``.
+**Aliases.** All terms on the right are positive; the term m = 0 is delta(eps). In the terms with m < 0, delta <= 1. In
+the terms with m > 0, for every y > t, ``delta(x) <= e^(K(y) - yx) peak(y)``. So ``0 <= S - delta <= 1 / (e^(tP) - 1) +
+e^(K(y) - y eps) peak(y) / (e^((y-t)P) - 1)``.
 
-**Cut.** If ``|m(t+is)| <= rho m(t)`` for all ``s >= s_J``, the rest of S is at most ``e^(K(t) - t eps) rho^k (step /
-s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; for several kinds, a bound on their product replaces rho^k.
+**Cut.** If ``|m(t+is)| <= rho m(t)`` for all ``s >= s_J``, the terms of S from the height s_J on add up to at most
+``e^(K(t) - t eps) rho^k (step / s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; for several kinds, a bound on their
+product replaces rho^k.
 
-**Powers.** If ``|m(t+is) - v| <= e |v|``, with e of any size, ``|m^k - v^k| <= |v|^k ((1 + e)^k - 1)`` for
-whole k, by the binomial theorem; for a product of kinds, the sum of ``k log(1 + e)`` takes its place.
+**Powers.** Let v be the computed value of m(t+is). If ``|m(t+is) - v| <= e |v|``, with e of any size, then ``|m^k -
+v^k| <= |v|^k ((1 + e)^k - 1)`` for whole k, by the binomial theorem. For a product of kinds, the sum of ``k log(1 +
+e)`` over the kinds takes the place of the logarithm of ``(1 + e)^k``.
 
 **Rounding.** m(t)^k is a common factor of all terms, and its relative error shifts log S as a whole. All other errors
-are charged to the sizes of the terms.
+are charged in proportion to the moduli of the terms.
 """
 
 from __future__ import annotations
@@ -43,16 +45,20 @@ WIDENINGS = 6  # of an end that is not certified yet
 
 @dataclass(frozen=True, slots=True)
 class Cut(Columns):
-    """End of the sum of each plan, and the log of the bound on the remainder, relative to ``e^(K(t) - t eps)``."""
+    """Height at which the sum of each plan is cut, and the log of a bound on the terms beyond it.
+
+    The bound is relative to ``e^(K(t) - t eps)``.
+    """
 
     edge: Array
     log_tail: Array
 
     @classmethod
     def of(cls, lines: Line, plans: Plans, aim: Aim) -> Cut:
-        """Return the nearest edges whose remainder is as small as the aim requires; NaN where there is none.
+        """Return for each plan the lowest height tried beyond which the terms are as small as the aim requires.
 
-        When rounds are few, each needs a sharp bound, and the boxes have to fill nearly all of the density.
+        It is NaN where none is found. If a plan has few rounds, the bound on the decay of each round has to be sharp;
+        the boxes are then so narrow that they fill nearly all of the density.
         """
         few = together(plans.rows.count, plans.kinds) < FEW
         out = cls(np.full(aim.t.shape, np.nan), np.full(aim.t.shape, np.inf))
@@ -96,7 +102,7 @@ class Sum:
     Args:
         lines: lines of the plans' rows.
         plans, aim, cut: the plans, with their aims and cuts.
-        outer, inner: numbers of points.
+        outer, inner: two numbers whose product is the number of points.
     """
 
     def __init__(self, lines: Line, plans: Plans, aim: Aim, cut: Cut, outer: int, inner: int) -> None:
@@ -141,7 +147,7 @@ class Sum:
         self._log_right = right - _log_expm1(2 * math.pi * (self._y - self.t) / aim.step)
 
     def _phased(self, epsilon: Array) -> ComplexArray:
-        """Return the terms at epsilons, of shape (plans, epsilons, outer, inner)."""
+        """Return the terms of the sums at given epsilons, of shape (plans, epsilons, outer, inner)."""
         turn = (-1j * epsilon)[:, :, None]
         far = np.exp(turn * self._s[:, None, :: self._inner])
         near = np.exp(turn * self._s[:, None, : self._inner])
@@ -151,21 +157,24 @@ class Sum:
         return out
 
     def log_value(self, epsilon: Array) -> tuple[Array, Array]:
-        """Return the uncertified log S at an epsilon for each plan, and its rate of decrease."""
+        """Return the uncertified log S of each plan at its epsilon, and the decrease in log S per unit of epsilon."""
         phased = self._phased(epsilon).reshape(len(epsilon), -1)
         value = phased.real.sum(axis=1, keepdims=True)
         turned = (phased.imag * self._s).sum(axis=1, keepdims=True)
         return np.log(value) + self.top - self.t * epsilon, self.t - turned / value
 
     def error(self, epsilon: Array) -> Array:
-        """Bound on the error of the cut sums at epsilons, apart from the aliases and the error common to all terms."""
+        """Return a bound on the error of the sums at epsilons, without the aliases and without the error of m(t).
+
+        The terms beyond the cut are included.
+        """
         out: Array = self._error + charged("rounding of phases", 4 * UNIT_ROUNDOFF * epsilon * self._turned) * (
             1 + PAID
         )
         return out
 
     def ends(self, epsilon: Array) -> tuple[Array, Array]:
-        """Certified lower and upper bounds on log delta at epsilons, of shape (plans, epsilons)."""
+        """Return certified lower and upper bounds on log delta at epsilons, of shape (plans, epsilons)."""
         value = self._phased(epsilon).real.sum(axis=3).sum(axis=2)
         scale = self.top - self.t * epsilon
         error = self.error(epsilon)
@@ -180,14 +189,15 @@ class Sum:
 
 
 def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
-    """Return certified ends of epsilon, shape (plans, 2), and an approximate root; uncertified ends are 0 or infinite.
+    """Return certified ends of the epsilons at which log delta meets its targets, and approximate solutions.
 
-    Newton's method finds the root; each end is moved outward from it until it is certified.
+    The ends have shape (plans, 2). Newton's method finds the approximate solution; each end is moved outward from it
+    until it is certified. An end that cannot be certified is 0 (lower) or infinite (upper).
 
     Args:
         sums: sums of the plans.
-        guess: starting point.
-        targets: shape (plans, 2), the log deltas of the lower and of the upper end.
+        guess: epsilons from which Newton's method starts.
+        targets: shape (plans, 2), the log deltas for the lower and for the upper end.
     """
     target, epsilon, going = targets[:, 1:], guess, np.ones(guess.shape, dtype=bool)
     slope = sums.t
@@ -220,9 +230,10 @@ def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
 
 
 def _logarithm(ratio: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
-    """Return ``log(1 + D)``, and a bound e' with ``(1 + e) = exp(e')`` on its error from D's error and rounding.
+    """Return ``log(1 + D)``, and e' with ``(1 + e) = exp(e')``, where e bounds the relative error of ``1 + D``.
 
-    Near D = -1 the log modulus is computed from 1 + D itself; a value of modulus below TINY is replaced by TINY.
+    This error includes the rounding of the logarithm. Unless D is small, the log modulus is computed from 1 + D itself;
+    a modulus below TINY is replaced by TINY.
     """
     value = 1 + ratio
     size, small = np.abs(value), np.abs(ratio)

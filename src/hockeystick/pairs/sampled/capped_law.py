@@ -1,35 +1,38 @@
-"""Law, and lost mass, of Poisson-sampled Gaussian noise without outcomes in the tail, for removing a record.
+"""Poisson-sampled Gaussian noise without outcomes in the tail, for removing a record: its law and the mass left out.
 
-Of a round whose loss is ``u = log g``, ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, under P of density ``phi g``, an outcome
-x is kept with probability
+Consider a round with loss ``u = log g``, ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, under P, which has the density ``phi
+g``. An outcome x is kept with probability
 
     b(x) = exp(-e^(kappa (x - c))) ,      1 - b(x) <= min(1, e^(kappa (x - c))) ,
 
-which falls faster than any power ``g^t`` rises, so that ``m_b(z) = int phi g^(1+z) b`` is known at every tilt. It is
-the transform of a positive measure, a part of the law.
+which falls faster than any power ``g^t`` rises, so that ``m_b(z) = int phi g^(1+z) b`` is known at every tilt. m_b is
+the transform of a positive measure: the part of the law that is kept.
 
-**What is left out** of P is ``int phi g (1 - b)``. As ``phi g = (1 - q) phi(x) + q phi(x - mu)`` and, by Mills' ratio,
-with ``d > 0`` the distance of c from the middle of either normal law and ``kappa > d``,
+**What is left out** of P is ``int phi g (1 - b)``. We have ``phi g = (1 - q) phi(x) + q phi(x - mu)``, a mixture of two
+normal laws. For either of them, let ``d > 0`` be the distance of c from its middle, with ``kappa > d``. By Mills'
+ratio,
 
     int_(x > d) phi <= phi(d) / d ,      int_(x < d) phi e^(kappa (x - d)) = e^(kappa^2/2 - kappa d) Phi(d - kappa)
     <= phi(d) / (kappa - d) ,
 
-it is at most ``(1 - q) T(c) + q T(c - mu)``, ``T(d) = phi(d) (1/d + 1/(kappa - d))``.
+so that the mass left out is at most ``(1 - q) T(c) + q T(c - mu)``, ``T(d) = phi(d) (1/d + 1/(kappa - d))``.
 
-**Off the real line.** With ``0 <= a``, ``kappa a <= pi/3``, ``mu a <= pi/2`` and o the odds ``q e^l / (1 - q)``, l
-being ``mu x - mu^2/2``,
+**Off the real line.** With ``0 <= a``, ``kappa a <= pi/3``, ``mu a <= pi/2``, ``l = mu x - mu^2/2`` and the odds ``o =
+q e^l / (1 - q)``,
 
     |b(x + ia)| = exp(-e^(kappa (x - c)) cos(kappa a)),    |g(x + ia)| <= g(x),
     arg g(x + ia) = arctan(o sin(mu a) / (1 + o cos(mu a))) =: alpha(x), which is positive and rises with x and with a.
 
-**Density.** The loss of the outcomes kept has under the tilted law the density ``f = phi b g^(1+t) / (u' m_b(t))``,
+**Density.** Under the tilted law, the loss of the outcomes kept has the density ``f = phi b g^(1+t) / (u' m_b(t))``,
 ``u' = mu r`` with ``r = q e^l / g``. As ``u'' = mu^2 r (1 - r) = -(log u')''``, and log b is concave, ``(log f)'' <= C
-= (2 + t) mu^2 min(r, 1/4) - 1``, r at the upper of two outcomes: r rises. So between outcomes a distance d apart f is
-at least ``e^(-C d^2 / 8)`` times the lesser of its ends where C > 0, and at least the lesser of its ends elsewhere.
+= (2 + t) mu^2 min(r, 1/4) - 1``, where between two outcomes r is taken at the upper one, because r rises. So between
+two outcomes at a distance d, f is at least ``e^(-C d^2 / 8)`` times the lesser of its values at the two if C > 0, and
+at least the lesser of these values if not.
 
-**Beyond an outcome h > 0.** ``w = log(1 + q e^l) >= u``, and w and alpha grow at most e^(mu d)-fold over a distance d,
-since both are concave in ``e^l`` and 0 where that is. As ``kappa >= mu``, ``G = e^(kappa (h - c)) cos(kappa a) - (1 +
-t) w(h) - s alpha(h) >= 0`` makes ``|b g^(1+z)| <= e^(-G)`` at all ``x + ia`` with ``x >= h``.
+**Beyond an outcome h > 0.** Let ``w = log(1 + q e^l)``, so that ``w >= u``. Over a distance d, w and alpha grow by a
+factor of at most e^(mu d), since both are concave functions of ``e^l`` that are 0 where ``e^l`` is 0. As ``kappa >=
+mu``, it follows that if ``G = e^(kappa (h - c)) cos(kappa a) - (1 + t) w(h) - s alpha(h) >= 0``, then ``|b g^(1+z)| <=
+e^(-G)`` at all ``x + ia`` with ``x >= h``.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
 
 def on_lattice(x: float) -> float:
-    """Return the next lower multiple of LATTICE: sums and differences of a few of them are exact."""
+    """Return the next lower multiple of LATTICE; sums and differences of a few such multiples are exact."""
     return math.floor(x / LATTICE) * LATTICE
 
 
@@ -67,8 +70,8 @@ class CappedLaw:
 
     Attributes:
         law: the round with all its outcomes.
-        centre: c, on the lattice.
-        steepness: kappa, at least mu, and above c.
+        centre: c, a multiple of LATTICE.
+        steepness: kappa; it is at least mu, and above c.
     """
 
     law: MixtureLaw
@@ -85,27 +88,30 @@ class CappedLaw:
 
     @property
     def largest_loss(self) -> float:
-        """The loss at c, approximately the largest that is kept."""
+        """Return the loss at c, which is approximately the largest loss kept."""
         return self._log_sum(math.log1p(-self.law.rate), self.centre)
 
     def _log_sum(self, log_first: float, x: float) -> float:
-        """Return the logarithm of a number plus ``q e^l`` at an outcome, also where e^l exceeds a double."""
+        """Return ``log(e^log_first + q e^l)`` at an outcome x, also where ``e^l`` exceeds the range of a double."""
         law = self.law
         return float(np.logaddexp(log_first, math.log(law.rate) + law.mu * (x - 0.5 * law.mu)))
 
     def log_fading(self, x: Array) -> Array:
-        """``kappa (x - c)``, the logarithm of ``-log b``."""
+        """Return ``kappa (x - c)``, which is the logarithm of ``-log b``."""
         return self.steepness * (x - self.centre)
 
     def turn(self, towards: Array, a: Array | float) -> Array:
-        """Return alpha at ``mu x - mu^2/2`` and height a."""
+        """Return alpha, the argument of g, at outcomes with ``towards = mu x - mu^2/2`` and at height a."""
         law = self.law
         odds = np.exp(np.minimum(towards + (math.log(law.rate) - math.log1p(-law.rate)), LARGEST))
         out: Array = np.arctan2(odds * np.sin(law.mu * a), 1 + odds * np.cos(law.mu * a))
         return out
 
     def log_above(self, h: float, t: float, s: float, a: float) -> float:
-        """Bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``, at heights up to s; ``inf`` if unknown."""
+        """Return a bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``; ``inf`` if unknown.
+
+        It holds for all ``Im z`` up to s.
+        """
         law, fading = self.law, self.steepness * (h - self.centre)
         if not (h > 0 and self.steepness * a <= STEEPEST_TURN and fading < LARGEST):
             return math.inf
@@ -115,7 +121,7 @@ class CappedLaw:
         return left if left <= 0 else math.inf
 
     def range_for(self, t: float, s: float, a: float, depth: float) -> tuple[float, float]:
-        """Return lattice points beyond which the integrands are about ``e^-depth`` or less."""
+        """Return two multiples of LATTICE outside which the integrands are about ``e^-depth`` or less."""
         law, deep = self.law, depth + math.log(4 + t)
         far = math.sqrt(2 * deep)
         shifted = law.mu + math.sqrt(2 * max(deep + math.log(law.rate), 1.0))  # beyond, first-order terms are as small
@@ -127,12 +133,14 @@ class CappedLaw:
         return on_lattice(-far), on_lattice(high) + 1.0 / 64
 
     def cells(self, t: float, log_m: float, pieces: int) -> tuple[Array, Array]:
-        """Return lower bounds on the density of the tilted loss between outcomes, and on the distances of their losses.
+        """Return lower bounds on the density of the tilted loss on pieces of its range, and on the lengths of the pieces.
+
+        A piece consists of the losses between two neighbouring outcomes.
 
         Args:
             t: tilt.
-            log_m: at least ``log m_b(t)``.
-            pieces: number of intervals between outcomes.
+            log_m: upper bound on ``log m_b(t)``.
+            pieces: number of pieces.
         """
         low, high = self.range_for(t, 0.0, 0.0, DEPTH)
         dx = on_lattice((high - low) / pieces)
@@ -152,7 +160,7 @@ class CappedLaw:
         return height, np.maximum(np.diff(at.nodes.u) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
 
     def panels(self, low: float, high: float) -> Array:
-        """Return edges of narrow panels, including 0 if it lies between the ends."""
+        """Return the edges of narrow panels from ``low`` to ``high``; 0 is an edge if it lies between them."""
         width = WIDTH / max(1.0, self.law.mu)
         ends = [low, 0.0, high] if low < 0 < high else [low, high]
         parts = [
@@ -162,9 +170,10 @@ class CappedLaw:
         return np.concatenate([[low], *parts])
 
     def log_size(self, t: float, s: float, a: Array) -> Array:
-        """Log of bounds on ``int |b phi g^(1+z)|`` along ``Im x = +-a`` for each a and all heights up to s.
+        """Return, for each a, the log of a bound on ``int |b phi g^(1+z)|`` along ``Im x = a`` and along ``Im x = -a``.
 
-        On panels phi, g and alpha are taken at their larger ends, and b at its lower one.
+        The bound holds for all ``Im z`` up to s. On each panel, phi, g and alpha are replaced by the larger of their
+        values at its two ends, and b by its value at the lower end.
         """
         low, high = self.range_for(t, s, float(a.max()), 40.0)
         x = self.panels(low, high)
@@ -184,20 +193,23 @@ class CappedLaw:
 
 
 def _log_around(distance: float, steepness: float) -> float:
-    """Return log T of the module docstring; ``inf`` where the bound does not hold."""
+    """Return the logarithm of T(d), as in the module docstring, at a distance d; ``inf`` where T is no bound."""
     if not 0 < distance < steepness:
         return math.inf
     return -0.5 * distance**2 - HALF_LOG_TWO_PI + math.log(1 / distance + 1 / (steepness - distance))
 
 
 def _log_most_mass(x: Array) -> Array:
-    """Upper bounds on the log of the mass of phi on panels with 0 as an edge, by the larger end value."""
+    """Return upper bounds on the log of the mass of phi on each panel: its width times the larger of phi at its ends.
+
+    No panel may contain 0 in its interior.
+    """
     nearest = np.where(x[:-1] >= 0, x[:-1], x[1:])
     return log_density(nearest) + np.log(np.diff(x))
 
 
 def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
-    """Return the law with about the least c that leaves out at most ``e^log_mass``; ``None`` if there is none."""
+    """Return the law with about the least c that leaves out at most the mass ``e^log_mass``; ``None`` without one."""
 
     def tried(centre: float) -> CappedLaw:
         steepness = max(LEAST_STEEPNESS, STEEPNESS * centre, OF_SHIFT * law.mu)
@@ -214,11 +226,11 @@ def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
 
 
 class CappedNodes:
-    """Values of a round at nodes on the lattice, with bounds on their rounding errors.
+    """Values of a round at nodes that are multiples of LATTICE, with bounds on their rounding errors.
 
     Args:
         capped: the round.
-        x: shape (n,), multiples of the lattice.
+        x: shape (n,), the nodes.
         t: tilt.
 
     Attributes:
@@ -226,7 +238,7 @@ class CappedNodes:
         log_kept: shape (n,), log b.
         lost: shape (n,), ``1 - b``.
         doubt: shape (n,), bound on the relative rounding error of b.
-        lost_doubt: shape (n,), the same for ``1 - b``.
+        lost_doubt: shape (n,), bound on the relative rounding error of ``1 - b``.
     """
 
     def __init__(self, capped: CappedLaw, x: Array, t: float) -> None:

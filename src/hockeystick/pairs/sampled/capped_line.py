@@ -5,18 +5,19 @@ With b, g and c as in ``capped_law.py``, ``int phi = 1`` and ``int phi (g - 1) =
     m_b(t) - 1 = int phi { b [g^(1+t) - 1 - (1+t) (g - 1)] - (1 - b) [1 + (1+t) (g - 1)] } ,
     m_b(t + is) - m_b(t) = int phi b g^(1+t) (e^(isu) - 1) ,
 
-every part of which is summed to a few roundings of its own size. Where ``m_b(t)`` is well above 1 this form gains
-nothing, and ``e^-top m_b`` is computed as one sum.
+and the sum for each integral errs by a few roundings of its own size only. Where ``m_b(t)`` is well above 1 this form
+gains nothing, and ``e^-top m_b`` is computed as one sum instead.
 
 **Remainders**, with step dx and nodes on ``[low, high]``, low < 0 < c < high:
 
-- step: the integrand of the two lines together is ``phi (b g^(1+z) - 1 - (1+t)(g - 1))``, analytic in the strip
-  ``|Im x| <= a`` of ``capped_law.py``, so that the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)`` (Trefethen,
+- step: the integrands of the two formulas add up to ``phi (b g^(1+z) - 1 - (1+t)(g - 1))``, which is analytic in the
+  strip ``|Im x| <= a`` of ``capped_law.py``. So the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)`` (Trefethen,
   Weideman 2014 [TW14], Theorem 5.1) with ``M = int |b phi g^(1+z)| + e^(a^2/2) (1 + 2 q (1 + t))``, as ``|g(x + ia) -
   1| <= q (1 + e^l)``;
-- below: where ``1 - q <= g <= 1`` all terms are at most ``3 + t`` times phi, which rises there;
-- above: ``phi b g^(1+z)`` is at most phi by ``CappedLaw.log_above``, and the first-order terms ``phi (1 + (1+t) q (1 +
-  e^l))``, both parts of which fall beyond mu. A sum beyond the last node is below the integral from there.
+- below ``low``, where ``1 - q <= g <= 1``: all terms are at most ``3 + t`` times phi, which rises there;
+- above ``high``: ``phi b g^(1+z)`` is at most phi by ``CappedLaw.log_above``, and the first-order terms are at most
+  ``phi (1 + (1+t) q (1 + e^l))``, both parts of which fall beyond mu. So the sum over nodes beyond the last one is
+  below the integral from the last node on.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ HEIGHTS = np.geomspace(0.01, 1.0, 14)  # half-widths of the strip that are tried
 
 
 class CappedLine(SummedLine):
-    """The function m_b on Re z = t, for ``|Im z| <= reach``, with remainders about ``tolerance m_b(t)``.
+    """The function m_b on Re z = t, for ``|Im z| <= reach``; its remainders are about ``tolerance m_b(t)``.
 
     Args:
         capped: the round.
         t: tilt, above 0.
         reach: largest height.
-        tolerance: target for the remainders.
+        tolerance: target for the remainders, relative to m_b(t).
     """
 
     def __init__(self, capped: CappedLaw, t: float, reach: float, tolerance: float) -> None:
@@ -66,7 +67,7 @@ class CappedLine(SummedLine):
                 self.nodes = math.ceil((high - self.low) / self.dx) + 1
 
     def _build(self) -> None:
-        """Compute the nodes and everything that does not depend on s."""
+        """Compute the nodes and all other values that do not depend on s."""
         capped, t = self._capped, self.t
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         at = CappedNodes(capped, x, t)
@@ -99,7 +100,7 @@ class CappedLine(SummedLine):
         self._step = math.exp(min(log_step, LARGEST)) * (1 + SPARE)
 
     def _excess(self, at: CappedNodes, log_weight: Array, own: Array) -> tuple[float, float]:
-        """Return the sum for ``m_b(t) - 1``, and a bound on its rounding error."""
+        """Return ``m_b(t) - 1``, computed as a sum over nodes, and a bound on its rounding error."""
         nodes, power = at.nodes, 1 + self.t
         weight, log_kept = np.exp(log_weight), log_weight + at.log_kept
         kept = np.exp(log_kept)

@@ -18,7 +18,7 @@ MANY = 16  # rounds from which on each need not fall far
 
 @dataclass(frozen=True, slots=True)
 class CappedTransform(CappedLaw):
-    """Transform of the law, with its line and envelope."""
+    """Characteristic function of a sampled Gaussian round without outcomes in the tail, with lines and envelopes."""
 
     highest_tilt: ClassVar[float] = math.inf
     """Infinite: a line exists at every tilt."""
@@ -28,7 +28,7 @@ class CappedTransform(CappedLaw):
         return CappedLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> Boxes:
-        """Return boxes below the density of the loss at t, which fill more of it if rounds are few."""
+        """Return boxes below the density of the loss at tilt t; with few rounds, they fill more of the density."""
         return Boxes.below(*self.cells(t, self.upper(t, SLACK), PIECES[count >= MANY]))
 
     def upper(self, t: float, slack: float) -> float:

@@ -6,45 +6,45 @@ everything is mirrored). Then ``m(t + is) = int H(x + iy(x)) (1 + iy'(x)) dx``, 
     |m(t + is)| <= B(s) = int phi e^A e^psi dx,
     psi = y^2/2 + ca log |g(x+iy) / g(x)| + cb log |g(-x-iy) / g(-x)| - s (arg g(x+iy) + arg g(-x+iy)) + log(1 + y'^2/2)
 
-(the last argument and cb only for replace-one). **B is decreasing in s**: its value at s holds for all that lies
-beyond. With r(x) the slope ``d psi / d l = q e^l / g``, a number in (0, 1), the loss has the slope mu r (replace-one:
-``mu (r(x) + r(-x))``). The shift is ``y = Y R^p``, where R is that slope **at another rate** q_*: its odds are those of
-q times ``max(1, ODDS mu s)``,
+(the terms with g(-x) occur only for replace-one; ca and cb are the coefficients of :class:`Kind`). **B is decreasing in
+s**, so its value at s is also a bound for all larger s. With r(x) the slope ``d psi / d l = q e^l / g``, a number in
+(0, 1), the loss has the slope mu r (replace-one: ``mu (r(x) + r(-x))``). The shift is ``y = Y R^p``, where R is that
+slope **at another rate** q_*, whose odds are ``max(1, ODDS mu s)`` times those of q:
 
     R = r_*(x) (replace-one: r_*(x) + r_*(-x)),      r_* = q_* e^l / (1 - q_* + q_* e^l) .
 
-Where ``s mu r`` is small psi is about ``y^2/2 - s mu r y``, and the shift has to follow the slope; where it is large,
-all of Y pays. r_* saturates in between. Small y gives ``log B/m(t) = -s^2/2`` times nearly the variance of the loss;
-the best y would be s times the Stein kernel. p is 1/2; a constant shift (p = 0) is tried too, where s wants more than
-the largest Y.
+Where ``s mu r`` is small, psi is about ``y^2/2 - s mu r y``, and the best shift is proportional to the slope. Where ``s
+mu r`` is large, the whole shift Y is best. r_* changes from the one to the other. Small y gives ``log B/m(t) = -s^2/2``
+times nearly the variance of the loss; the best y would be s times the Stein kernel. p is 1/2. Where the best Y exceeds
+the largest Y allowed, a constant shift (p = 0) is tried too.
 
 **Quadrature.** What is needed is ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` from below, to well below 1/k.
-The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with
-``zeta = x + i eta``, ``H*`` the integrand with conjugated coefficients and ``y(zeta) = a + ib``,
+The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with ``zeta =
+x + i eta``, ``H*`` the integrand with conjugated coefficients and ``y(zeta) = a + ib``,
 
     e^A e^psi continues to [H(zeta + iy(zeta)) H*(zeta - iy(zeta))]^(1/2) (1 + y'(zeta)^2 / 2).
 
-Let nu = mu |eta|. As ``(1 + rho)^2 cos^2(nu/2) <= |1 + rho e^(i nu)|^2``: ``|R(zeta)| <= R(x) / cos(nu/2)``, and the
-argument of R is at most nu, whatever its rate, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p nu)``.
-Then
+Let nu = mu |eta|. As ``(1 + rho)^2 cos^2(nu/2) <= |1 + rho e^(i nu)|^2``, we have ``|R(zeta)| <= R(x) / cos(nu/2)``.
+The argument of R is at most nu, whatever the rate. So ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p
+nu)``. Then
 
-- Gaussian factor: ``phi(x) e^((eta^2 + Y'^2) / 2)``, since x - b and x + b leave ``e^(-b^2/2)`` behind;
-- ``|g|^(1+t)``: ``(u(x-b) + u(x+b)) / 2 <= u(x) + mu^2 b^2 / 8`` as ``u'' = mu^2 r (1 - r)``: a factor
-  ``e^((1+t) mu^2 b^2 / 8)``;
+- Gaussian factor: ``phi(x) e^((eta^2 + Y'^2) / 2)``, since phi at x - b and at x + b leaves a factor ``e^(-b^2/2)``;
+- ``|g|^(1+t)``: ``(u(x-b) + u(x+b)) / 2 <= u(x) + mu^2 b^2 / 8`` as ``u'' = mu^2 r (1 - r)``: a factor ``e^((1+t) mu^2
+  b^2 / 8)``;
 - ``|g|^(-t)``: u is convex, which leaves :meth:`MixtureLaw.log_dip` at ``|eta| + Y'``;
 - phase: ``log g(zeta+iy) - log g(zeta-iy) = int_-1^1 iy mu r(zeta + i theta y) dtheta`` has an imaginary part >= 0
-  where the argument of y r is at most pi/2, that is for ``p nu + mu (|eta| + Y') <= pi/2``; its factor is then at
-  most 1 for every s >= 0. For p = 0 (y = a constant) it is enough that ``|eta| <= Y`` and ``mu (|eta| + Y) < pi``:
-  the arguments of g at heights Y + eta and Y - eta are then both >= 0;
+  where the argument of y r is at most pi/2, that is for ``p nu + mu (|eta| + Y') <= pi/2``; its factor is then at most
+  1 for every s >= 0. For p = 0 (y = a constant) it is enough that ``|eta| <= Y`` and ``mu (|eta| + Y) < pi``: the
+  arguments of g at heights Y + eta and Y - eta are then both >= 0;
 - ``1 + y'^2/2``: ``|dR/dx| <= mu (|r_*(zeta)| + |r_*(-zeta)|) / cos(nu/2)`` and ``|R| >= (|r_*(zeta)| + |r_*(-zeta)|)
   cos nu``, so that ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
 
-The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman
-2014 [TW14], Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails
-of :meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line: ``|g(x + iy)|
-<= g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``. But for add above the range, where g >= 1 is used: there ``|g(x + iy)|^2
->= (1 - q)^2 + 2 q (1 - q) e^l cos(mu Y') + q^2 e^(2l)``, increasing in x, whose value at the end takes the place of 1
-where it is less.
+The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these factors and of m(t) (Trefethen,
+Weideman 2014 [TW14], Theorem 5.1). Beyond the range of the nodes, only the part ``-phi e^A e^psi`` can make D smaller.
+It is at most ``e^(Y'^2/2) 3/2`` times the tails of :meth:`MixtureLaw.log_beyond`. For ``mu Y' <= pi / 2``, the bounds
+on g that these tails use hold as on the real line: ``|g(x + iy)| <= g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``. The
+exception is add above the range, where g >= 1 is used. There ``|g(x + iy)|^2 >= (1 - q)^2 + 2 q (1 - q) e^l cos(mu Y')
++ q^2 e^(2l)``, which increases in x; its value at the end of the range takes the place of 1 where it is less than 1.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class MixtureEnvelope:
     Args:
         law: the round.
         t: tilt.
-        count: power to which the bounds will be raised.
+        count: number of rounds, the power to which the bounds will be raised.
     """
 
     def __init__(self, law: MixtureLaw, t: float, count: int) -> None:
@@ -108,7 +108,7 @@ class MixtureEnvelope:
             self._build(self._low + self._dx * np.arange(nodes, dtype=np.float64))
 
     def _widest_shift(self, p: float) -> float:
-        """The largest Y that the conditions of the module docstring allow."""
+        """Return the largest Y that the conditions of the module docstring allow for a power p."""
         mu = self._law.mu
         largest = (0.5 * math.pi - (1 + p) * mu * self._eta) / mu * (1 - 1e-9)
         nu = mu * self._eta
@@ -117,7 +117,10 @@ class MixtureEnvelope:
         return shift
 
     def _log_bent(self, p: float, shift: float) -> float:
-        """Return the log of the factor from ``|g|^(1+t)`` for a shift Y and a power p; add has no such power of g."""
+        """Return the log of the factor that ``|g|^(1+t)`` adds to M for a shift Y and a power p; 0 for add.
+
+        See the list of factors in the module docstring; for add, the integrand has no such power of g.
+        """
         if self._law.kind is Kind.ADD:
             return 0.0
         mu = self._law.mu
@@ -148,10 +151,10 @@ class MixtureEnvelope:
         self._scale = nodes.share_units()[keep]
 
     def _log_reached(self, log_weight: Array, sides: list[tuple[Shares, float]]) -> Array:
-        """Return the log of a bound on ``phi e^A e^psi`` at nodes, for every shift; it is charged for skipped nodes.
+        """Return at each node the log of a bound on ``phi e^A e^psi`` for every shift; it is charged for skipped nodes.
 
-        At each node ``e^psi <= 3/2 e^(Y^2/2)`` times the gain of ``|g|^-t`` at the largest angle: a bound on the
-        integral, such as :meth:`MixtureLaw.log_dip`, would not suffice.
+        At each node, ``e^psi`` is at most ``3/2 e^(Y^2/2)`` times the growth of ``|g|^-t`` at the largest angle. A
+        bound on the integral of the growth, such as :meth:`MixtureLaw.log_dip`, would not suffice for single nodes.
         """
         reached: Array = log_weight + 0.5 * self._tallest**2
         for shares, power in sides:
@@ -160,7 +163,7 @@ class MixtureEnvelope:
         return reached
 
     def _shapes(self, edges: Array) -> tuple[Array, Array]:
-        """Return ``R^p`` and its derivative, one row per edge."""
+        """Return ``R^p`` and its derivative at the nodes, with one row per edge."""
         mu = self._law.mu
         odds = np.maximum(1.0, ODDS * mu * edges)[:, None]
         rising, *others = (shares.lifted(odds) for shares, _ in self._sides)
@@ -176,11 +179,11 @@ class MixtureEnvelope:
 
     @property
     def cost(self) -> float:
-        """The number of nodes, or almost nothing if there is no bound."""
+        """Return the cost of the bound at one edge: nodes times terms of g, or 1 if there is no bound."""
         return float(len(self._weight)) * self._law.terms if self.usable else 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds, non-positive, on ``log |m(t + is) / m(t)|`` for all ``s >= edges[i]``."""
+        """Return, for each edge, an upper bound of at most 0 on ``log |m(t + is) / m(t)|`` for all ``s >= edge``."""
         out = np.zeros(len(edges))
         if not self.usable:
             return out
@@ -190,7 +193,7 @@ class MixtureEnvelope:
         return np.minimum.accumulate(out)
 
     def _log_batch(self, edges: Array) -> Array:
-        """Return, for each edge, the lesser of the bounds from both shifts."""
+        """Return, for each edge, the smaller of the bounds from ``y = Y R^p`` and from a constant shift y."""
         out, wide = self._shifted(edges)
         far = np.flatnonzero(wide)
         if len(far):
@@ -200,7 +203,7 @@ class MixtureEnvelope:
         return out
 
     def _shifted(self, edges: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Return the bound from ``y = Y R^p``, and a flag that is True where the best Y is not allowed."""
+        """Return for each edge the bound from ``y = Y R^p``, and a flag that is True where the best Y is too large."""
         mu = self._law.mu
         linear = sum(shares.slope for shares, _ in self._sides)
         bends = sum(shares.bends(power) for shares, power in self._sides)
@@ -215,7 +218,7 @@ class MixtureEnvelope:
         return self._log_values(shifts * shape, shifts * change, edges, remainder), best > self._widest
 
     def _log_values(self, y: Array, change: Array, edges: Array, remainder: float) -> Array:
-        """Return ``log B(s) / m(t)`` with the shift y of derivative ``change``, one row per edge, rounded up."""
+        """Return ``log B(s) / m(t)`` for each edge, rounded up; ``change`` is the derivative of the shift y."""
         half = 0.5 * np.square(y)
         rest, size, fall = half + np.log1p(0.5 * np.square(change)), half, np.zeros_like(half)
         for shares, power in self._sides:
@@ -236,7 +239,7 @@ class MixtureEnvelope:
         return out
 
     def _step_remainder(self, p: float, shift: float, eta: float) -> float:
-        """Bound on the errors of both trapezoid sums, relative to m(t)."""
+        """Return a bound on the errors of the trapezoid sums of both parts of the integrand, relative to m(t)."""
         law, tall = self._law, shift * self._spread**p
         log_m = 0.5 * (eta**2 + tall**2) + float(law.log_dip(eta + tall, self._t)) + math.log(1.5)
         log_m += self._log_bent(p, shift)

@@ -1,21 +1,22 @@
 """Characteristic functions of the pairs of ``mixture_law.py`` on a vertical line, by the trapezoid rule in x.
 
-**Stable form.** ``int phi (g - 1) = 0``, so the first-order terms may be removed analytically: with A the real part of
-the exponent, D the first-order loss (``e^u - 1`` for remove, ``-(e^u - 1)`` for add, ``e^u - e^v`` for replace-one), L
-the loss,
+**Stable form.** As ``int phi (g - 1) = 0``, the first-order terms may be subtracted without changing the integral. Let
+A be the real part of the exponent, L the loss, and D the loss to first order: ``e^u - 1`` for remove, ``-(e^u - 1)``
+for add, ``e^u - e^v`` for replace-one. Then
 
     m - 1 = int phi [ e^A - 1 - (first order of A) + e^A (e^(isL) - 1) - i s D ]
 
-every part of which is computed to a few roundings of its own size: k log m then errs by u times the total cumulant,
-not by u k. Where m(t) is well above 1 this form gains nothing, and ``e^-top m = int phi e^(A - top) e^(isL)`` is used,
-which also keeps to the range of a double.
+and each part of the integrand errs by a few roundings of its own size only. So k log m errs by u times the total
+cumulant, and not by u k. Where m(t) is well above 1 this form gains nothing; ``e^-top m = int phi e^(A - top) e^(isL)``
+is used instead, which also stays within the range of a double.
 
 **Remainders** of the trapezoid rule with step dx on [low, high]:
 
-- step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
-  larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1), here
-  at most ``m(t) e^(log_strip)``, or the bound of ``gaussian_strip.py``; the first-order terms add
-  ``e^(a^2/2) (1 + 2 (|c_u| + |c_v| + 2 s))`` to M, c_u and c_v the real coefficients of u and v in the exponent.
+- step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)`` (Trefethen,
+  Weideman 2014 [TW14], Theorem 5.1). M is the larger of the integrals of the modulus along ``Im x = a`` and along ``Im
+  x = -a``; here it is at most ``m(t) e^(log_strip)``, and at most the bound of ``gaussian_strip.py``. The first-order
+  terms add ``e^(a^2/2) (1 + 2 (|c_u| + |c_v| + 2 s))`` to M, where c_u and c_v are the real coefficients of u and v in
+  the exponent;
 - range: :meth:`MixtureLaw.log_beyond`.
 """
 
@@ -47,7 +48,7 @@ STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, relative to the widest
 
 
 class MixtureLine(SummedLine):
-    """The function m on Re z = t, for ``|Im z| <= reach``, with analytic remainders about ``tolerance m(t)``."""
+    """The function m on Re z = t, for ``|Im z| <= reach``; the remainders of the rule are about ``tolerance m(t)``."""
 
     def __init__(self, law: MixtureLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, min(tolerance, COARSEST)
@@ -59,7 +60,7 @@ class MixtureLine(SummedLine):
         self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
 
     def _step(self, s: float) -> tuple[float, float]:
-        """Return the largest dx, and the strip, that keep the step remainder of m below ``tolerance m(t)``."""
+        """Return the largest step dx whose remainder of m is below ``tolerance m(t)``, and the half-width of its strip."""
         depth = math.log(16 / self._tolerance) + math.log1p(self.t + s)
         widest, deepest = WIDEST_STRIP * math.pi / self._law.mu, math.sqrt(2 * depth)
         if self._law.kind is Kind.REMOVE:  # where a / (depth + a^2/2 + s mu a) is largest
@@ -71,14 +72,14 @@ class MixtureLine(SummedLine):
         return float(dx[best]), float(a[best])
 
     def _narrowed(self, reach: float) -> None:
-        """For adding a record, lengthen the step if bounding the integrand panel by panel allows it."""
+        """For adding a record, lengthen the step if bounds on the integrand over narrow panels allow it."""
         if self._law.terms == 1 and self._law.kind is Kind.ADD:
             found = AddedStrip.found(self._law, self.t, reach, math.log(16 / self._tolerance))
             if found is not None and found.dx > self.dx:
                 self._strip, self.dx, self.a = found, found.dx, found.height
 
     def _build(self) -> None:
-        """Compute the nodes and everything that does not depend on s."""
+        """Compute the nodes and all other values that do not depend on s."""
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
         nodes = Nodes(self._law, x, self.t)
@@ -118,7 +119,7 @@ class MixtureLine(SummedLine):
         self._slope_error = loss_error + float(care @ (weight * np.abs(loss) + both) + slip @ (weight + both))
 
     def step_remainder(self, s: Array) -> Array:
-        """Bound on the error of ``e^-top m`` due to the step."""
+        """Return a bound at each s on the error of ``e^-top m`` due to the step of the trapezoid rule."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
         if self._strip is None:
             main = math.log(2) + self.log_total + CLOSE - self.top + self._law.log_strip(self.a, self.t, s)
@@ -133,14 +134,14 @@ class MixtureLine(SummedLine):
         return out
 
     def range_remainder(self, s: Array) -> Array:
-        """Bound on the error of ``e^-top m`` due to the range."""
+        """Return a bound at each s on the error of ``e^-top m`` due to the finite range of the nodes."""
         main = self._law.log_beyond(self.t, self.low, self._high) - self.top
         out: Array = np.full(len(s), math.exp(main) if main < LARGEST else math.inf)
         return out if self.large else out + self._law.first_order_beyond(self.t, s, self.low, self._high)
 
     @property
     def usable(self) -> bool:
-        """True if there are few enough pairs of a node and a term."""
+        """True if the number of nodes times the number of terms is small enough."""
         return self.nodes * self._law.terms <= MAX_NODES
 
     def _drifted(self, values: ComplexArray, s: Array) -> ComplexArray:

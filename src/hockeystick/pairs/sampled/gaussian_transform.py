@@ -1,4 +1,4 @@
-"""The characteristic function of a mixture of Gaussians against one, in all three directions."""
+"""The characteristic function of a mixture of Gaussians against one Gaussian: remove, add and replace-one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only losses near 0 count, and no
 
 @dataclass(frozen=True, slots=True)
 class MixtureTransform(MixtureLaw):
-    """Transform of the law, with its line and envelope."""
+    """Characteristic function of a mixture of Gaussians against one Gaussian, with its lines and envelopes."""
 
     @classmethod
     def sampled(cls, mu: float, rate: float, kind: Kind) -> MixtureTransform:
@@ -33,7 +33,7 @@ class MixtureTransform(MixtureLaw):
 
     @property
     def excess(self) -> float:
-        """Approximate mean of ``|g - 1|``, whose square is about K(1) where that is small."""
+        """Return the approximate mean of ``|g - 1|``; if the mean is small, its square is about K(1)."""
         return math.fsum(p * min(mu, 1.0) for mu, p in zip(self.shifts, self.weights, strict=True))
 
     highest_tilt: ClassVar[float] = math.inf
@@ -44,7 +44,7 @@ class MixtureTransform(MixtureLaw):
         return MixtureLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> MixtureEnvelope:
-        """Return the envelope at t, by moving x into the complex plane."""
+        """Return the bound on the decay at tilt t, by moving x into the complex plane."""
         return MixtureEnvelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:
@@ -52,7 +52,10 @@ class MixtureTransform(MixtureLaw):
         return kept_upper(self, t, slack)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), to a relative error of about MOMENT_TOLERANCE; ``inf`` if there are too many nodes."""
+        """Return an upper bound on K(t), to a relative error of about MOMENT_TOLERANCE.
+
+        It is ``inf`` if it would need too many nodes.
+        """
         if t * self.mu > MAX_TURN:
             return math.inf
         with np.errstate(over="ignore", invalid="ignore"):  # the value shows losses beyond the range of a double
@@ -63,7 +66,7 @@ class MixtureTransform(MixtureLaw):
         return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
 
     def moment_nodes(self, t: float) -> int:
-        """Return the number of nodes over which :meth:`log_moment` sums at t: its cost."""
+        """Return the number of nodes that :meth:`log_moment` needs at t, which is its cost."""
         return self._moment_line(t).nodes * self.terms
 
     def _moment_line(self, t: float) -> MixtureLine:

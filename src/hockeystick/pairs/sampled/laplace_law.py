@@ -3,35 +3,36 @@
 Let l be the loss of the unsampled round, from ``-theta`` to theta, ``g(l) = 1 - q + q e^l``, ``u = log g``, and Q the
 law without the record: it has atoms at the ends (and, for truncated noise, at loss minus infinity, where g is 1 - q),
 and between them the density ``c e^(-(l + theta)/2)`` in l. In the direction remove the loss is u and ``m(z) = E_Q
-g^(1+z)``; in the direction add it is -u and ``m(z) = E_Q g^(-z)``. With p for ``1 + z`` and for ``-z``, and since Q has
-the mass 1,
+g^(1+z)``; in the direction add it is -u and ``m(z) = E_Q g^(-z)``. Let p be ``1 + z`` for remove and ``-z`` for add.
+Since Q has the mass 1,
 
     m(z) - 1 = sum_atoms Q (g^p - 1) + int c e^(-(l + theta)/2) (g^p - 1) dl .
 
-**Rule.** On a panel of half-width w about b the 16-point rule errs by at most ``(64/15) w M rho^(-32) / (1 -
-rho^-2)``, M a bound on the integrand on the ellipse with foci at the panel's ends and semi-axes ``A = w (rho + 1/rho)
-/ 2``, ``B = w (rho - 1/rho) / 2`` (Trefethen 2008 [Tre08], Theorem 4.5). Let ``B <= pi/2``. As ``|g(x + iy)|^2 =
-(1-q)^2 + 2 q (1-q) e^x cos y + q^2 e^(2x)`` rises with x and falls with ``|y|`` there, and as ``arg g(x + iy)`` rises
-with x and with y, on the ellipse
+**Rule.** On a panel of half-width w about b the 16-point rule errs by at most ``(64/15) w M rho^(-32) / (1 - rho^-2)``.
+M is a bound on the integrand on the ellipse with foci at the panel's ends and semi-axes ``A = w (rho + 1/rho) / 2``,
+``B = w (rho - 1/rho) / 2`` (Trefethen 2008 [Tre08], Theorem 4.5). Let ``B <= pi/2``. Then ``|g(x + iy)|^2 = (1-q)^2 + 2
+q (1-q) e^x cos y + q^2 e^(2x)`` rises with x and falls with ``|y|``, and ``arg g(x + iy)`` rises with x and with y. So
+on the ellipse
 
     |g| <= g(b + A),    |g| >= |g(b - A + iB)|,    |arg g| <= arg g(b + A + iB) .
 
-So for ``|s| <= S`` the power ``|g^p|`` is at most ``G = e^(S arg) g(b + A)^(1+t)``, or ``e^(S arg) |g(b - A +
-iB)|^(-t)``, and ``|g^p - 1| <= 1 + G``. Where ``X = q min(e^(b + A) + 1, e^R - 1) <= 1/2``, R the largest ``|l|`` on
-the ellipse, ``|g - 1| <= X``, hence ``|log g| <= X / (1 - X) <= 2 X`` and ``|g^p - 1| <= |p log g| max(1, G) <= 2 (1 +
-t + S) X max(1, G)``: what hardly moves hardly errs.
+For ``|s| <= S`` the power ``|g^p|`` is at most ``G = e^(S arg) g(b + A)^(1+t)``, or ``e^(S arg) |g(b - A + iB)|^(-t)``,
+and ``|g^p - 1| <= 1 + G``. Where ``X = q min(e^(b + A) + 1, e^R - 1) <= 1/2``, with R the largest ``|l|`` on the
+ellipse, we have ``|g - 1| <= X``, hence ``|log g| <= X / (1 - X) <= 2 X`` and ``|g^p - 1| <= |p log g| max(1, G) <= 2
+(1 + t + S) X max(1, G)``.
 
-**Panels.** Their widths are a guess that the bound checks: about ``2 c0`` turns of ``(1/2 + (1 + t + S) u')`` each, and
-no wider than the singularities of log g at ``log((1-q)/q) +- i pi`` allow.
+**Panels.** The widths of the panels are a guess, which is checked by the error bound. Each panel has about ``2 c0``
+turns of ``(1/2 + (1 + t + S) u')``, and is no wider than the singularities of log g at ``log((1-q)/q) +- i pi`` allow.
 
-**Density.** Between the atoms the loss has under the tilted law, at tilt t, the density ``H = c e^(-(l + theta)/2)
-e^(p u) / (u' m(t))`` with p at Re z = t. As ``u'' = u' (1 - u')``, ``(log H)' = (p + 1) u' - 3/2``, whose derivative is
-at most ``C = max(p + 1, 0) min(u', 1/4)``, u' at the upper of two losses l a distance d apart: u' rises. So between
-them H is at least ``e^(-C d^2 / 8)`` times the lesser of its ends.
+**Density.** Between the atoms, the loss under the law tilted by t has the density ``H = c e^(-(l + theta)/2) e^(p u) /
+(u' m(t))`` with p at Re z = t. As ``u'' = u' (1 - u')``, ``(log H)' = (p + 1) u' - 3/2``, whose derivative is at most
+``C = max(p + 1, 0) min(u', 1/4)``, where between two losses u' is taken at the upper one, because u' rises. So between
+two losses l at a distance d, H is at least ``e^(-C d^2 / 8)`` times the lesser of its values at the two.
 
-**Rounding.** With e the unit round-off: an error of theta, three roundings, and of a node moves l by at most ``8 e
-theta``, hence u by u' times that; one of q moves u by ``|1 - 1/g|`` times it; u itself has a few roundings of its
-own size. Masses err by a few roundings of their logarithms and of theta, relative to themselves.
+**Rounding.** Let e be the unit round-off. The error of theta (three roundings) and the error of a node together move l
+by at most ``8 e theta``, and hence u by u' times as much. An error of q moves u by ``|1 - 1/g|`` times this error. u
+itself has a few roundings of its own size. The relative errors of masses are a few roundings of their logarithms and of
+theta.
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ class LaplaceLaw:
 
     Attributes:
         theta: the largest finite loss before sampling; the least one is -theta.
-        log_top: log of Q's density at ``l = -theta``, as a density in ``x = (l + theta) / 2``: twice that in l.
-        losses: losses, before sampling, of the atoms under Q; may include minus infinity.
+        log_top: log of Q's density at ``l = -theta`` as a density in ``x = (l + theta) / 2``, which is twice the
+            density in l.
+        losses: losses before sampling of the atoms of Q; one of them may be minus infinity.
         log_masses: log-masses of these atoms under Q.
         rate: q.
         add: True for the direction that adds a record.
@@ -96,11 +98,11 @@ class LaplaceLaw:
         return -1.0 if self.add else 1.0
 
     def mixed(self, loss: Array) -> Array:
-        """Return u for losses before sampling; the losses themselves if every record takes part."""
+        """Return u for losses before sampling; if every record takes part (rate 1), u is the loss itself."""
         return loss if self.rate == 1 else mixed_loss(loss, self.rate)
 
     def graded(self, t: float, points: int) -> Array | None:
-        """Return losses from -theta to theta, denser near both ends; ``None`` if theta is out of reach."""
+        """Return losses from -theta to theta, denser near both of these ends; ``None`` if theta is too large."""
         if not self.theta < MAX_THETA:
             return None
         finest = 1 / (FINEST * (1 + t) * (1 + self.theta))
@@ -111,11 +113,11 @@ class LaplaceLaw:
         return np.unique(np.concatenate([even, near - self.theta, self.theta - near]))
 
     def cells(self, t: float, log_m: float) -> tuple[Array, Array]:
-        """Return lower bounds on the density of the tilted loss between losses, and on their distances.
+        """Return lower bounds on the density of the tilted loss on pieces of its range, and on the pieces' lengths.
 
         Args:
             t: tilt.
-            log_m: at least log m(t).
+            log_m: upper bound on log m(t).
         """
         edges = self.graded(t, CELLS)
         if edges is None:
@@ -138,7 +140,13 @@ class LaplaceLaw:
         return out
 
     def panels(self, t: float, reach: float, narrower: float) -> Array | None:
-        """Return edges of panels for heights up to the reach; ``None`` if there would be too many."""
+        """Return the edges of panels on which the rule is accurate; ``None`` if there would be too many panels.
+
+        Args:
+            t: tilt.
+            reach: largest height ``|Im z|``.
+            narrower: factor by which the number of panels is increased.
+        """
         loss = self.graded(t, TABLE)
         if loss is None:
             return None
@@ -156,7 +164,10 @@ class LaplaceLaw:
         return np.unique(edges)
 
     def log_remainder(self, edges: Array, t: float, reach: float, *, moved: bool) -> float:
-        """Return the log of a bound on the rule's error on all panels, of ``m - 1`` if ``moved`` and of m if not."""
+        """Return the log of a bound on the error of the rule on all panels together.
+
+        The error is that of ``m - 1`` if ``moved`` is True, and that of m if not.
+        """
         b, w = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
         best = np.full(len(b), math.inf)
         together = max(1, BLOCK // len(b))
@@ -169,7 +180,7 @@ class LaplaceLaw:
         return top + math.log(float(np.exp(best - top).sum())) + SPARE if math.isfinite(top) else top
 
     def _log_errors(self, b: Array, w: Array, rho: Array, t: float, reach: float, moved: bool) -> Array:
-        """Return the log of the bound on the rule's error for each ellipse and panel, shape (radii, panels).
+        """Return the log of the bound on the rule's error for each ellipse on each panel, shape (radii, panels).
 
         It is infinite where the ellipse is higher than ``pi/2``.
         """
@@ -204,21 +215,21 @@ class LaplaceLaw:
 
 
 def _height(w: Array, rho: Array) -> Array:
-    """Return the semi-axes B of ellipses with foci at the ends of panels of half-widths w, slightly enlarged."""
+    """Return the semi-axes B, rounded up, of ellipses with foci at the ends of panels of half-widths w."""
     return 0.5 * w * (rho - 1 / rho) * (1 + SPARE)
 
 
 class LaplaceNodes:
-    """Nodes of a quadrature rule and the atoms, as one law of finitely many losses.
+    """Nodes of a quadrature rule and the atoms, together treated as a law of finitely many losses.
 
     Args:
         law: the round.
-        edges: of the panels.
+        edges: edges of the panels.
         t: tilt.
 
     Attributes:
-        loss: shape (n,), the loss L of the round at the nodes.
-        log_weight: shape (n,), log of the weight of each under Q.
+        loss: shape (n,), the loss L of the round at the nodes and atoms.
+        log_weight: shape (n,), logs of their weights under Q.
         exponent: shape (n,), ``log g^p`` at Re z = t.
         slip: shape (n,), bound on the absolute rounding error of the loss.
         care: shape (n,), bound on the relative rounding error of the weight.

@@ -1,17 +1,17 @@
 """The characteristic function of a Poisson-sampled Laplace round on a vertical line.
 
-With nodes of weight w, exponent a = log g^p at Re z = t and loss L (``laplace_law.py``),
+Each node has a weight w, an exponent a = log g^p at Re z = t, and a loss L (``laplace_law.py``). Then
 
     m(t + is) - 1 = sum w (e^a - 1) + sum w e^a (e^(isL) - 1) ,
 
-every part of which is computed to a few roundings of its own size, so that k log m errs by u times about the total
-change in k rounds. Where m(t) is well above 1 this form gains nothing, and ``e^-top m = sum w e^(a - top) e^(isL)`` is
-used, which keeps to the range of a double.
+and each of the two sums errs by a few roundings of its own size only. So k log m errs by u times about the total change
+of log m in k rounds. Where m(t) is well above 1 this form gains nothing; ``e^-top m = sum w e^(a - top) e^(isL)`` is
+used instead, which stays within the range of a double.
 
-**Errors.** A relative error c of w, an absolute one d of a and an absolute one e of L move the first sum by at most
-``w (c |e^a - 1| + d e^a)`` a node, to first order, and the second by ``w e^a [(c + d) min(2, s |L|) + s e]``; all of
-them are of the order of rounding, so that their products are covered by the margin of the units. The remainder of the
-rule is taken at the highest point, which holds for all below it.
+**Errors.** Let w have a relative error c, a an absolute error d, and L an absolute error e. To first order, they move
+the first sum by at most ``w (c |e^a - 1| + d e^a)`` per node, and the second by ``w e^a [(c + d) min(2, s |L|) + s
+e]``. All three errors are of the order of rounding, so that the margin in the numbers of units covers their products.
+The remainder of the rule is computed at the largest height and holds for all lower ones.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule
 
 
 class SampledLaplaceLine(SummedLine):
-    """The function m on Re z = t, for ``|Im z| <= reach``, with a remainder of the rule about ``tolerance m(t)``.
+    """The function m on Re z = t, for ``|Im z| <= reach``; the remainder of the rule is about ``tolerance m(t)``.
 
     Args:
         law: the round.
         t: tilt.
         reach: largest height.
-        tolerance: target for the remainder.
+        tolerance: target for the remainder, relative to m(t).
     """
 
     def __init__(self, law: LaplaceLaw, t: float, reach: float, tolerance: float) -> None:
@@ -56,12 +56,12 @@ class SampledLaplaceLine(SummedLine):
                 break
 
     def _log_remainder(self, edges: Array, *, moved: bool) -> float:
-        """Return the log of the error bound of the rule, of ``m - 1`` if ``moved`` and of m if not."""
+        """Return the log of a bound on the rule's error in ``m - 1`` if ``moved`` is True, and in m if not."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._law.log_remainder(edges, self.t, self._reach, moved=moved)
 
     def _build(self) -> None:
-        """Compute the nodes and everything that does not depend on s."""
+        """Compute the nodes and all other values that do not depend on s."""
         at = LaplaceNodes(self._law, self.edges, self.t)
         log_tilted = at.log_weight + at.exponent
         highest = float(log_tilted.max())
@@ -95,7 +95,7 @@ class SampledLaplaceLine(SummedLine):
 
 @dataclass(frozen=True, slots=True)
 class SampledLaplaceTransform(LaplaceLaw):
-    """Transform of the law, with its line and envelope."""
+    """Characteristic function of a Poisson-sampled Laplace round, with its lines and envelopes."""
 
     highest_tilt: ClassVar[float] = math.inf
     """Infinite: a line exists at every tilt."""
@@ -105,9 +105,9 @@ class SampledLaplaceTransform(LaplaceLaw):
         return SampledLaplaceLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> Boxes:
-        """Return boxes below the density of the loss at t; they are equally sharp for any count."""
+        """Return boxes below the density of the loss at tilt t; they are the same for any count."""
         return Boxes.below(*self.cells(t, self.upper(t, 0.0)))
 
     def upper(self, t: float, slack: float) -> float:
-        """Upper bound on K(t): the rule, plus its remainder and rounding; ``inf`` if there are too many panels."""
+        """Return an upper bound on K(t), including all errors of the rule; ``inf`` if it needs too many panels."""
         return kept_upper(self, t, UNIT_ROUNDOFF)

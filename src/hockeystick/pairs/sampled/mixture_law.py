@@ -1,63 +1,64 @@
-"""Mixtures of Gaussians against one, as integrals over x: the likelihood ratio, and truncation of its integrals.
+"""Mixtures of Gaussians against one Gaussian: the likelihood ratio g, and bounds on integrals of its powers.
 
 With phi the standard normal density, shifts ``0 < mu_1 < ... < mu_n = mu``, weights ``p_k > 0`` and the rest ``p_0 = 1
 - sum p_k >= 0``,
 
     g(x) = p_0 + sum_k p_k e^(mu_k x - mu_k^2/2),    u = log g(x), v = log g(-x),
 
-u increasing in x. A Poisson-sampled Gaussian has one shifted term, whose weight is the rate. Below r_k are the shares
-of the terms of g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
+u increasing in x. A Poisson-sampled Gaussian has one shifted term, whose weight is the rate. Below, r_k is the share of
+the k-th term in g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
 
 - remove: ``m(z) = int phi g^(1+z)``, loss u;
 - add: ``m(z) = int phi g^(-z)``, loss -u;
 - replace-one: ``m(z) = int phi g(x)^(1+z) g(-x)^(-z)``, loss u - v; there ``p_0 > 0``.
 
-**Strip.** ``g(x + ia) = sum_k w_k e^(i mu_k a)`` with positive w_k whose sum is g(x), at angles in [0, mu a]. For ``mu
-a < pi``, projected on the direction of the angle ``mu a / 2``, each of them keeps ``cos(mu a / 2)`` of its length or
-more:
+**Strip.** ``g(x + ia) = sum_k w_k e^(i mu_k a)`` with positive w_k whose sum is g(x), and angles in [0, mu a]. For ``mu
+a < pi``, the projection of each term on the direction of the angle ``mu a / 2`` is at least ``cos(mu a / 2)`` times its
+length. So
 
     g(x) cos(mu a / 2) <= |g(x + ia)| <= g(x),      0 <= arg g(x + ia) <= mu a,
 
-so that g has no zero there, and ``|g(x + ia)| >= Re g(x + ia) >= p_0 + (g(x) - p_0) cos(mu a)`` for ``mu a <= pi / 2``.
-``int phi (g - 1) = 0`` as the weights add up to 1.
+g has no zero there, and ``|g(x + ia)| >= Re g(x + ia) >= p_0 + (g(x) - p_0) cos(mu a)`` for ``mu a <= pi / 2``. ``int
+phi (g - 1) = 0`` as the weights add up to 1.
 
-**Range.** By Minkowski's inequality in ``L^(1+t)``, of an interval or of the sums over nodes beyond one of its ends,
+**Range.** By Minkowski's inequality in ``L^(1+t)``, for integrals over an interval and for sums over the nodes beyond
+one end,
 
     int phi g^(1+t) <= ( sum_k p_k (int phi E_k^(1+t))^(1/(1+t)) )^(1+t),
     int_h^inf phi E_k^(1+t) = e^(t (1+t) mu_k^2 / 2) Phi((1+t) mu_k - h) .
 
-Below, where x <= 0, g <= 1. For add, ``g^(-t) <= p_k^(-t) E_k^(-t)`` for every k, so that what lies below l is at most
-``p_k^(-t) e^(t (1+t) mu_k^2 / 2) Phi(l + t mu_k)`` (k = 0 is taken where there is a term without a shift); above h, as
-g increases, ``g(h)^(-t) Phi(-h)``. A sum over nodes of a Gaussian beyond the end is below its integral where its centre
-is not beyond that end, and at most its whole integral and its largest term else: 1 + dx / sqrt(2 pi) times the
-integral, below CENTRE for every dx <= 7.
+For x <= 0, g <= 1. For add, ``g^(-t) <= p_k^(-t) E_k^(-t)`` for every k. So the part below an outcome l is at most
+``p_k^(-t) e^(t (1+t) mu_k^2 / 2) Phi(l + t mu_k)``, where k = 0 is taken if there is a term without a shift. As g
+increases, the part above an outcome h is at most ``g(h)^(-t) Phi(-h)``. The sum of a Gaussian over the nodes beyond an
+end is below its integral there if its centre is not beyond that end. If it is, the sum is at most the whole integral
+plus the largest term: 1 + dx / sqrt(2 pi) times the integral, a factor whose log is below CENTRE for every dx <= 7.
 
-For replace-one ``g(-x)^(-t) <= p_0^(-t)`` is a factor of the bound for remove.
+For replace-one, the bound for remove is multiplied by ``p_0^(-t)``, as ``g(-x)^(-t) <= p_0^(-t)``.
 
 In all directions ``m(t) >= 1`` for t > 0, and for remove ``m(t) >= p_k^(1+t) e^(t (1+t) mu_k^2 / 2)``.
 
-**Envelope.** The proof in ``gaussian_envelope.py`` with ``R = sum_k r_k mu_k / mu`` in place of the share of the one
-shifted term, at other odds of the shifted terms or not, uses of R and u
+**Envelope.** The proof in ``gaussian_envelope.py`` holds with ``R = sum_k r_k mu_k / mu`` in place of the share of the
+one shifted term, also if the odds of the shifted terms are changed. It uses these properties of R and u:
 
-- ``|R(x + i eta)| <= R(x) / cos(nu / 2)`` with ``nu = mu |eta|``, and an argument of at most nu: numerator and
-  denominator of R are sums at angles in [0, nu], the numerator no longer than on the real line, the denominator as
-  above; the same holds of ``1 - R = sum_k r_k (1 - mu_k / mu)``;
+- ``|R(x + i eta)| <= R(x) / cos(nu / 2)`` with ``nu = mu |eta|``, and the argument of R is at most nu. For the
+  numerator and the denominator of R are sums of terms at angles in [0, nu]; the numerator is no longer than on the real
+  line, and the denominator is bounded as in **Strip**. The same holds of ``1 - R = sum_k r_k (1 - mu_k / mu)``;
 - ``0 <= u'' <= mu^2 / 4``: u'' is the variance of mu_k under the shares (Popoviciu), so that u is convex;
-- ``R' <= mu R (1 - R)`` on the real line, as a variance in [0, 1] with mean R is at most R (1 - R). In the integrand
-  ``c = p mu y (1 - R)`` takes the place of y', which it is not below; it is analytic too, and ``|c| <= p mu Y' / cos(nu
-  / 2)``, less than is asked there;
-- ``arg g(x + iy)`` and ``arg R`` as said, for the phase.
+- ``R' <= mu R (1 - R)`` on the real line, as the variance of a number in [0, 1] with mean R is at most R (1 - R). In
+  the integrand, y' is replaced by ``c = p mu y (1 - R)``, which is at least y'. c is analytic too, and ``|c| <= p mu Y'
+  / cos(nu / 2)``, which is less than the proof requires;
+- the bounds above on ``arg g(x + iy)`` and ``arg R``, for the phase.
 
-**Rounding.** With ``A = sum_k p_k |E_k - 1| / g`` the sum ``g - 1 = sum_k p_k (E_k - 1)`` errs by a few units and the
-number of terms times ``A g``, by ``p_k E_k`` times the error of its exponent, and by the units of the weights times A
-g. It is used while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k +
-..)`` with p_0 among the terms, which errs by the roundings of the largest exponents, by the units of the weights, and
-by those of 1 in p_0, divided by g.
+**Rounding.** With ``A = sum_k p_k |E_k - 1| / g`` the sum ``g - 1 = sum_k p_k (E_k - 1)`` has three errors: a few units
+and the number of terms, times ``A g``; for each term, ``p_k E_k`` times the error of its exponent; and the units of the
+weights, times ``A g``. This sum is used while it is above -1/2 and no exponent is beyond the range of a double.
+Otherwise ``log sum_k e^(log p_k + ..)`` is used, with p_0 among the terms. Its errors are the roundings of the largest
+exponents, the units of the weights, and the units of 1 in p_0, divided by g.
 
-**Missing mass.** The weights may really add up to 1 - T, where the weight of the term without a shift is a tiny number
-T less than the given one. Then g lies between the computed g and T below it, so that u errs by ``T / (g
-- T)`` more, which is charged like a rounding, with g >= p_0; and ``int phi (g - 1) = -T``, which moves the first-order
-terms by T each.
+**Missing mass.** The true weight of the term without a shift may be less than the given one, by at most a tiny number
+T. Then the true g lies between the computed g less T and the computed g. So u has a further error of at most ``T / (g -
+T)``, which is charged like a rounding, with g >= p_0. And ``int phi (g - 1)`` may be as low as -T, which moves each
+first-order term by at most T.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ LOG_BELOW: Array = np.log([0.5 * math.erfc(-x / math.sqrt(2)) for x in DIP_AT.to
 
 
 class Kind(Enum):
-    """Direction; the coefficients (of u, of v) in the exponent are ``constant + slope * z``."""
+    """Direction: the coefficients of u and of v in the exponent, each of the form ``constant + slope * z``."""
 
     REMOVE = ((1.0, 1.0), (0.0, 0.0))
     ADD = ((0.0, -1.0), (0.0, 0.0))
@@ -98,16 +99,16 @@ class Kind(Enum):
 
     @property
     def slopes(self) -> tuple[float, float]:
-        """Coefficients of u and v in the loss."""
+        """Coefficients of u and of v in the loss."""
         return self._value_[0][1], self._value_[1][1]
 
 
 class _Ratio:
-    """``log g`` at given places, with the shares of its terms and its rounding.
+    """``log g`` at given points, with the shares of its terms and bounds on rounding errors.
 
     Args:
         law: the round.
-        x: shape (n,), the places: nodes, or minus nodes.
+        x: shape (n,), the points: nodes, or minus nodes.
 
     Attributes:
         log: shape (n,), ``log g``.
@@ -130,7 +131,7 @@ class _Ratio:
         self._size = law.mu * (5 * size + (3 * law.mu + first))
 
     def _take_whole(self) -> None:
-        """Set ``log g`` to the logarithm of the whole sum, where it is far from 0."""
+        """Recompute ``log g`` as the logarithm of the sum of all terms, where ``log(1 + (g - 1))`` is not accurate."""
         at, rest = self._whole, self._law.rest
         exponents = self._log_weights + self._towards[:, at]
         top = exponents.max(axis=0)
@@ -152,7 +153,10 @@ class _Ratio:
         return Shares(r, rest, np.array(self._law.shifts), self._law.mu)
 
     def share_units(self) -> Array:
-        """Bound on the relative rounding errors of the shares, in units: of log p_k, of the exponent, and of log g."""
+        """Return a bound on the relative rounding errors of the shares, in units.
+
+        It includes the errors of log p_k, of the exponent, and of log g.
+        """
         logs = 4 * np.abs(self._log_weights).max() + 16 * np.abs(self._towards).max(axis=0)
         units: Array = 64 + logs + self._size + self.units() + self._law.units
         return units
@@ -169,12 +173,13 @@ class Nodes:
 
     Args:
         law: the round.
-        x: shape (n,).
+        x: shape (n,), the nodes.
         t: tilt.
 
     Attributes:
         logs: shape (1, n) or (2, n), ``log g(x)`` and, for replace-one, ``log g(-x)``.
-        powers, slopes: shape (1, 1) or (2, 1), their coefficients in the exponent and in the loss.
+        powers: shape (1, 1) or (2, 1), coefficients of ``logs`` in the real part of the exponent.
+        slopes: shape (1, 1) or (2, 1), coefficients of ``logs`` in the loss.
         u: shape (n,), ``log g(x)``.
         exponent: shape (n,), A, the real part of the exponent.
     """
@@ -198,7 +203,7 @@ class Nodes:
 
     @property
     def shares(self) -> list[Shares]:
-        """The shares of the shifted terms in g(x), and in g(-x) if it is needed."""
+        """The shares of the shifted terms in g(x) and, for replace-one, in g(-x)."""
         return [ratio.shares for ratio in self._ratios]
 
     def share_units(self) -> Array:
@@ -212,7 +217,7 @@ class Nodes:
         return UNIT_ROUNDOFF * units
 
     def slip(self) -> Array:
-        """Bound on the absolute rounding error of u, of v and of the loss."""
+        """Return a bound that holds for the absolute rounding errors of u, of v and of the loss."""
         units: Array = self._units.sum(axis=0)
         return UNIT_ROUNDOFF * units
 
@@ -228,11 +233,12 @@ class MixtureLaw:
 
     Attributes:
         shifts: shifts of the terms in units of the noise, positive and increasing.
-        weights: weights of the terms; the unshifted term has the rest up to 1.
-        rest: weight of the unshifted term: 1 minus the sum of the weights, up to rounding.
+        weights: weights of the shifted terms.
+        rest: weight of the unshifted term: 1 minus the sum of ``weights``, up to rounding.
         kind: the direction.
         units: relative error of each weight, in multiples of the unit round-off.
-        missing: amount by which the unshifted weight may be below ``rest``, at most half of it.
+        missing: largest amount by which the true weight of the unshifted term is below ``rest``; at most half of
+            ``rest``.
     """
 
     shifts: tuple[float, ...]
@@ -244,7 +250,7 @@ class MixtureLaw:
 
     @property
     def missing_units(self) -> float:
-        """Error of u due to the missing mass, in units; at least half of p_0 remains."""
+        """Error of u due to ``missing``, in units; the bound uses that at least half of p_0 remains."""
         return 2 * self.missing / (self.rest * UNIT_ROUNDOFF) if self.missing else 0.0
 
     @property
@@ -263,13 +269,13 @@ class MixtureLaw:
         return math.fsum(self.weights)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
-        """Log of M / m(t), where M bounds ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
+        """Return log(M / m(t)); M bounds ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
         a = np.asarray(a)
         turns = 2.0 if self.kind is Kind.REPLACE else 1.0
         return 0.5 * np.square(a) + turns * s * self.mu * a + self.log_dip(a, t)
 
     def log_dip(self, a: Array | float, t: float) -> Array:
-        """Return the log of a bound on ``int |g(.. + ia)|^(-t)`` relative to ``int g^(-t) = m(t)``; 0 for remove."""
+        """Return the log of the factor by which ``int phi |g|^(-t)`` may grow if g is taken at x + ia; 0 for remove."""
         a = np.asarray(a, dtype=np.float64)
         if self.kind is Kind.REMOVE:
             return np.zeros_like(a)
@@ -279,7 +285,10 @@ class MixtureLaw:
         return dip
 
     def _most_dip(self, t: float) -> float:
-        """Log of a bound on ``p_0^(-t) / m(t)``: as m(t) >= 1 or, g increasing, ``m(t) >= Phi(x) g(x)^(-t)``."""
+        """Return the log of a bound on ``p_0^(-t) / m(t)``.
+
+        It uses that m(t) >= 1 and that, as g increases, ``m(t) >= Phi(x) g(x)^(-t)`` for every x.
+        """
         most = -t * math.log(self.rest)
         if most <= LEAST_DIP:
             return most
@@ -287,19 +296,19 @@ class MixtureLaw:
         return min(most, most + float(caps.min()) + SPARE * (1 + most))
 
     def _lifted(self, t: float, power: float) -> tuple[Array, Array]:
-        """Return ``power log p_k + t (1 + t) mu_k^2 / 2`` for all terms, the unshifted one first, and the shifts."""
+        """Return ``power log p_k + t (1 + t) mu_k^2 / 2`` and the shift mu_k of every term, the unshifted one first."""
         shifts = np.array(self.shifts if not self.rest else (0.0, *self.shifts))
         weights = np.array(self.weights if not self.rest else (self.rest, *self.weights))
         out: Array = power * np.log(weights) + 0.5 * t * (1 + t) * np.square(shifts)
         return out, shifts
 
     def _below(self, t: float) -> tuple[Array, Array]:
-        """Return ``-t log p_k + t (1 + t) mu_k^2 / 2`` of the terms that bound g below for add, and their shifts."""
+        """Return ``-t log p_k + t (1 + t) mu_k^2 / 2`` and mu_k of each term that bounds g from below for add."""
         lifted, shifts = self._lifted(t, -t)
         return (lifted[:1], shifts[:1]) if self.rest else (lifted, shifts)
 
     def range_for(self, t: float, s: float, tolerance: float) -> tuple[float, float]:
-        """Return ends beyond which the bound of :meth:`log_beyond` is about the tolerance, relative to m(t)."""
+        """Return a lower and an upper outcome for which :meth:`log_beyond` is about the tolerance, relative to m(t)."""
         depth = -math.log(tolerance) + math.log(4 + 2 * t + 2 * s)
         plain = depth + np.log(np.array(self.weights))  # of the first-order terms
         first = np.where(plain > 0, np.array(self.shifts) + _far(plain), 0.0)
@@ -325,10 +334,11 @@ class MixtureLaw:
         return low, high
 
     def log_beyond(self, t: float, low: float, high: float, shift: float = 0.0) -> float:
-        """Return the log of a bound on ``int phi e^A`` below ``low`` plus above ``high``, or on sums over nodes there.
+        """Return the log of a bound on ``int phi e^A`` outside [low, high].
 
-        For add it also holds where x is moved up by at most ``shift``, with ``mu shift <= pi / 2``. A term without a
-        shift bounds ``|g|`` below the range as on the real line.
+        The bound also holds for the sum over the nodes outside. For add, it also holds if x is moved up into the
+        complex plane by at most ``shift``, with ``mu shift <= pi / 2``. Below the range, a term without a shift bounds
+        ``|g|`` as on the real line.
         """
         if low >= 0 or high <= 0:
             return math.inf
@@ -376,9 +386,9 @@ class MixtureLaw:
         return max(min(half, -math.log(max(share + (1 - share) * cosine, 1e-300)) + SPARE), 0.0)
 
     def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
-        """Bound on the first-order terms of m - 1 beyond both ends.
+        """Return a bound on the first-order terms of m - 1 from outside [low, high].
 
-        Below, where x <= 0, g <= 1; g(-x), if needed, behaves beyond ``low`` as g does beyond ``-low``.
+        Below ``low``, where x <= 0, g <= 1. For replace-one, g(-x) below ``low`` behaves as g does above ``-low``.
         """
         ca, cb = self.kind.coefficients(t)
         weight = abs(ca) + abs(cb) + 2 * np.abs(s)
@@ -388,7 +398,7 @@ class MixtureLaw:
         return (1 + 2 * weight) * tails + weight * (shifted + self.missing)
 
     def _shifted(self, high: float) -> float:
-        """Upper bound on ``sum_k p_k int phi E_k`` beyond an end, or on sums over nodes there."""
+        """Return an upper bound on ``sum_k p_k int phi E_k`` above ``high``, and on the sum over nodes there."""
         return math.fsum(
             p * math.exp(log_tail(mu - high) if high >= mu else CENTRE)
             for mu, p in zip(self.shifts, self.weights, strict=True)
@@ -396,7 +406,7 @@ class MixtureLaw:
 
 
 def _far(depth: Array | float) -> Array:
-    """Return the number of standard deviations at which a normal tail has a given depth, at least sqrt(2)."""
+    """Return the number of standard deviations beyond which a normal tail is below ``e^-depth``, at least sqrt(2)."""
     far: Array = np.sqrt(2 * np.maximum(depth, 1.0))
     return far
 

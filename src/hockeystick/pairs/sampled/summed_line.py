@@ -1,11 +1,11 @@
-"""Parts shared by the lines and envelopes of sampled rounds whose moments are sums over nodes.
+"""Base class of the lines of sampled rounds, for which m is a sum over nodes.
 
-With nodes of weight w, tilted weight ``w e^a`` and loss L,
+Each node has a weight w, a tilted weight ``w e^a`` and a loss L. Then
 
     m(t + is) = constant + sum w e^a (e^(isL) - 1) ,
 
-where the constant is ``m(t) - 1`` while that is small, and else ``e^-top m(t)``, with tilted weights relative to
-``e^top``.
+As long as ``m(t) - 1`` is small, ``m - 1`` takes the place of m here, and the constant is ``m(t) - 1``. Otherwise all
+is divided by ``e^top``, and the constant is ``e^-top m(t)``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SummedLine(ABC):
 
     Attributes:
         nodes: number of nodes.
-        large: True if the constant is that of ``e^-top m``, False if it is that of ``m - 1``.
+        large: True if the sum is ``e^-top m``, False if it is ``m - 1``.
         top: log of the factor by which the sum is divided; 0 if not ``large``.
         constant: value of the sum at s = 0.
     """
@@ -51,19 +51,29 @@ class SummedLine(ABC):
 
     @property
     def usable(self) -> bool:
-        """True if the line has nodes, and few enough."""
+        """True if the line has few enough nodes."""
         return self.nodes <= MAX_NODES
 
     @abstractmethod
     def _build(self) -> None:
-        """Compute the nodes and everything that does not depend on s."""
+        """Compute the nodes and all other values that do not depend on s."""
 
     @abstractmethod
     def _charged(self, error: Array, s: Array) -> Array:
-        """Return bounds on the absolute errors of m at each s, given that of the sum over ``e^(isL) - 1``."""
+        """Return bounds on the absolute errors of :meth:`_drifted` at each s.
+
+        Args:
+            error: bounds on the errors of the sum over ``e^(isL) - 1``.
+            s: heights.
+        """
 
     def _drifted(self, values: ComplexArray, s: Array) -> ComplexArray:
-        """Return m at each s, given the sum over ``e^(isL) - 1``."""
+        """Return ``e^-top m`` or ``m - 1``, as ``large`` tells, at each s.
+
+        Args:
+            values: the sum over ``e^(isL) - 1`` at each s.
+            s: heights.
+        """
         return values + self.constant
 
     def cost(self, count: int) -> float:
@@ -71,7 +81,7 @@ class SummedLine(ABC):
         return cost(self.nodes, count) if self.usable else math.inf
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K and its error at each ``s = j step``; the error is infinite where it would take too long."""
+        """Return K and bounds on its errors at each ``s = j step``; all are infinite if the sum would take too long."""
         out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         if not self.usable:
             return out_of_reach
@@ -93,6 +103,6 @@ class SummedLine(ABC):
 
 @lru_cache(maxsize=KEPT_BOUNDS)
 def kept_upper(transform: Transform, t: float, tolerance: float) -> float:
-    """Return the upper bound on K(t) by the line with that tolerance; ``inf`` if there is none."""
+    """Return the upper bound on K(t) from a line with the given tolerance, and cache it; ``inf`` if there is none."""
     bound = line_upper(transform.line(t, 0.0, tolerance))
     return bound if math.isfinite(bound) else math.inf
