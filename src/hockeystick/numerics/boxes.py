@@ -1,11 +1,11 @@
 """Nested boxes below a density; they bound the characteristic function of its law from a given height on.
 
-Consider a law of mass 1 and an interval that is divided into consecutive pieces. Let the law have a density of at least
-h_i on the i-th piece, apart from any other parts of the law, and let l_i be at most the length of this piece. Let H be
-the largest function below the h_i that rises up to one piece and falls from there. The pieces on which H is at least a
-given value follow each other. They form a box, whose height is the fall of H from this value to its next lower value.
-The boxes are nested, and the law is the sum of all boxes and of a rest. To ``|E e^(isL)|``, a box of area a and length
-l adds at most ``a |sin u / u|``, ``u = s l / 2``, and the rest adds at most its mass. On [0, pi] ``sin u / u = prod (1
+Consider a law of mass 1 and an interval that is divided into consecutive pieces. On the i-th piece, let the law have a
+density of at least h_i, and perhaps other parts; let l_i be at most the length of this piece. Let H be the largest
+function below the h_i that rises up to one piece and falls from there. The pieces on which H is at least a given value
+follow each other. They form a box, whose height is the fall of H from this value to its next lower value. The boxes are
+nested, and the law is the sum of all boxes and of a rest. To ``|E e^(isL)|``, a box of area a and length l adds at most
+``a |sin u / u|``, ``u = s l / 2``, and the rest adds at most its mass. On [0, pi] ``sin u / u = prod (1
 - u^2 / (n pi)^2)``, where ``1 - v <= e^-v`` and ``sum 1 / (n pi)^2 = 1/6``; later lobes are below .2173. So
 
     |sin u / u| <= env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1)) ,

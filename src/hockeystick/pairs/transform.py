@@ -96,7 +96,7 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """Return ``log(1 + w)`` and a bound on its error, like :func:`safe_log` of ``1 + w`` but accurate for small w too."""
+    """Return ``log(1 + w)`` and a bound on its error, as :func:`safe_log` of ``1 + w`` but accurate for small w."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return _guarded(*log_one_plus(w), absolute)
 

@@ -172,7 +172,7 @@ def _narrow(found: Found, places: Places, got: Found) -> None:
 
 
 def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, asked: Asked) -> None:
-    """Record what the sums of some plans tell about log delta and K, for the next aim."""
+    """Record approximate log delta and K from the sums of some plans, for the next aim."""
     log_delta = asked.targets[:, 1:] if asked.for_epsilon else sums.log_value(epsilon)[0]
     measured.log_delta[which] = np.minimum(
         np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0

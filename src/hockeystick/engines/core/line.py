@@ -286,7 +286,7 @@ def _log1p(w: ComplexArray) -> ComplexArray:
 
 
 def leaps(outer: int, inner: int) -> int:
-    """Return the largest number of leaps that any point's power takes, starting from the first power.
+    """Return the largest number of leaps (products) by which any power is computed from the first power.
 
     >>> leaps(2, 2), leaps(16, 20)
     (1, 15)

@@ -10,8 +10,8 @@ the terms with m > 0, for every y > t, ``delta(x) <= e^(K(y) - yx) peak(y)``. So
 e^(K(y) - y eps) peak(y) / (e^((y-t)P) - 1)``.
 
 **Cut.** If ``|m(t+is)| <= rho m(t)`` for all ``s >= s_J``, the terms of S from the height s_J on add up to at most
-``e^(K(t) - t eps) rho^k (step / s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; for several kinds, a bound on their
-product replaces rho^k.
+``e^(K(t) - t eps) rho^k (step / s_J^2 + 1 / s_J) / pi``, as ``|z (1+z)| >= s^2``; for several kinds, a bound on the
+product over the kinds replaces rho^k.
 
 **Powers.** Let v be the computed value of m(t+is). If ``|m(t+is) - v| <= e |v|``, with e of any size, then ``|m^k -
 v^k| <= |v|^k ((1 + e)^k - 1)`` for whole k, by the binomial theorem. For a product of kinds, the sum of ``k log(1 +

@@ -133,7 +133,7 @@ class CappedLaw:
         return on_lattice(-far), on_lattice(high) + 1.0 / 64
 
     def cells(self, t: float, log_m: float, pieces: int) -> tuple[Array, Array]:
-        """Return lower bounds on the density of the tilted loss on pieces of its range, and on the lengths of the pieces.
+        """Return lower bounds on the density of the tilted loss on pieces of its range, and on the pieces' lengths.
 
         A piece consists of the losses between two neighbouring outcomes.
 

@@ -13,14 +13,15 @@ slope **at another rate** q_*, whose odds are ``max(1, ODDS mu s)`` times those 
 
     R = r_*(x) (replace-one: r_*(x) + r_*(-x)),      r_* = q_* e^l / (1 - q_* + q_* e^l) .
 
-Where ``s mu r`` is small, psi is about ``y^2/2 - s mu r y``, and the best shift is proportional to the slope. Where ``s
-mu r`` is large, the whole shift Y is best. r_* changes from the one to the other. Small y gives ``log B/m(t) = -s^2/2``
-times nearly the variance of the loss; the best y would be s times the Stein kernel. p is 1/2. Where the best Y exceeds
-the largest Y allowed, a constant shift (p = 0) is tried too.
+Where ``s mu r`` is small, psi is about ``y^2/2 - s mu r y``, and the shift has to follow the slope. Where ``s mu r`` is
+large, the whole shift Y pays off. Between these two cases r_* saturates. Small y gives ``log B/m(t) = -s^2/2`` times
+nearly the variance of the loss; the best y would be s times the Stein kernel. p is 1/2. Where the best Y exceeds the
+largest Y allowed, a constant shift (p = 0) is tried too.
 
-**Quadrature.** What is needed is ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` from below, to well below 1/k.
-The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with ``zeta =
-x + i eta``, ``H*`` the integrand with conjugated coefficients and ``y(zeta) = a + ib``,
+**Quadrature.** ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` is needed from below, with an error well below
+1/k. The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second part,
+``phi e^A e^psi``, let ``zeta = x + i eta`` and ``y(zeta) = a + ib``, and let ``H*`` be the integrand with conjugated
+coefficients. Then
 
     e^A e^psi continues to [H(zeta + iy(zeta)) H*(zeta - iy(zeta))]^(1/2) (1 + y'(zeta)^2 / 2).
 
@@ -41,10 +42,11 @@ nu)``. Then
 
 The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these factors and of m(t) (Trefethen,
 Weideman 2014 [TW14], Theorem 5.1). Beyond the range of the nodes, only the part ``-phi e^A e^psi`` can make D smaller.
-It is at most ``e^(Y'^2/2) 3/2`` times the tails of :meth:`MixtureLaw.log_beyond`. For ``mu Y' <= pi / 2``, the bounds
-on g that these tails use hold as on the real line: ``|g(x + iy)| <= g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``. The
-exception is add above the range, where g >= 1 is used. There ``|g(x + iy)|^2 >= (1 - q)^2 + 2 q (1 - q) e^l cos(mu Y')
-+ q^2 e^(2l)``, which increases in x; its value at the end of the range takes the place of 1 where it is less than 1.
+Its size is at most ``e^(Y'^2/2) 3/2`` times the tails of :meth:`MixtureLaw.log_beyond`. For ``mu Y' <= pi / 2``, the
+bounds on g that these tails use hold as on the real line: ``|g(x + iy)| <= g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``.
+The exception is add above the range, where g >= 1 is used. There ``|g(x + iy)|^2 >= (1 - q)^2 + 2 q (1 - q) e^l cos(mu
+Y') + q^2 e^(2l)``, which increases in x; its value at the end of the range takes the place of 1 where it is less than
+1.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ is used instead, which also stays within the range of a double.
 
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)`` (Trefethen,
   Weideman 2014 [TW14], Theorem 5.1). M is the larger of the integrals of the modulus along ``Im x = a`` and along ``Im
-  x = -a``; here it is at most ``m(t) e^(log_strip)``, and at most the bound of ``gaussian_strip.py``. The first-order
-  terms add ``e^(a^2/2) (1 + 2 (|c_u| + |c_v| + 2 s))`` to M, where c_u and c_v are the real coefficients of u and v in
-  the exponent;
+  x = -a``; here it is bounded by ``m(t) e^(log_strip)``, or as in ``gaussian_strip.py``. The first-order terms add
+  ``e^(a^2/2) (1 + 2 (|c_u| + |c_v| + 2 s))`` to M, where c_u and c_v are the real coefficients of u and v in the
+  exponent;
 - range: :meth:`MixtureLaw.log_beyond`.
 """
 
@@ -60,7 +60,7 @@ class MixtureLine(SummedLine):
         self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
 
     def _step(self, s: float) -> tuple[float, float]:
-        """Return the largest step dx whose remainder of m is below ``tolerance m(t)``, and the half-width of its strip."""
+        """Return the largest step dx whose remainder of m is below ``tolerance m(t)``, and the strip's half-width."""
         depth = math.log(16 / self._tolerance) + math.log1p(self.t + s)
         widest, deepest = WIDEST_STRIP * math.pi / self._law.mu, math.sqrt(2 * depth)
         if self._law.kind is Kind.REMOVE:  # where a / (depth + a^2/2 + s mu a) is largest

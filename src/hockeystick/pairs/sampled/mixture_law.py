@@ -18,8 +18,8 @@ length. So
 
     g(x) cos(mu a / 2) <= |g(x + ia)| <= g(x),      0 <= arg g(x + ia) <= mu a,
 
-g has no zero there, and ``|g(x + ia)| >= Re g(x + ia) >= p_0 + (g(x) - p_0) cos(mu a)`` for ``mu a <= pi / 2``. ``int
-phi (g - 1) = 0`` as the weights add up to 1.
+so that g has no zero there, and ``|g(x + ia)| >= Re g(x + ia) >= p_0 + (g(x) - p_0) cos(mu a)`` for ``mu a <= pi / 2``.
+``int phi (g - 1) = 0`` as the weights add up to 1.
 
 **Range.** By Minkowski's inequality in ``L^(1+t)``, for integrals over an interval and for sums over the nodes beyond
 one end,
@@ -40,9 +40,9 @@ In all directions ``m(t) >= 1`` for t > 0, and for remove ``m(t) >= p_k^(1+t) e^
 **Envelope.** The proof in ``gaussian_envelope.py`` holds with ``R = sum_k r_k mu_k / mu`` in place of the share of the
 one shifted term, also if the odds of the shifted terms are changed. It uses these properties of R and u:
 
-- ``|R(x + i eta)| <= R(x) / cos(nu / 2)`` with ``nu = mu |eta|``, and the argument of R is at most nu. For the
-  numerator and the denominator of R are sums of terms at angles in [0, nu]; the numerator is no longer than on the real
-  line, and the denominator is bounded as in **Strip**. The same holds of ``1 - R = sum_k r_k (1 - mu_k / mu)``;
+- ``|R(x + i eta)| <= R(x) / cos(nu / 2)`` with ``nu = mu |eta|``, and the argument of R is at most nu. The numerator
+  and the denominator of R are sums of terms at angles in [0, nu]; the numerator is no longer than on the real line, and
+  the denominator is bounded as in **Strip**. The same holds of ``1 - R = sum_k r_k (1 - mu_k / mu)``;
 - ``0 <= u'' <= mu^2 / 4``: u'' is the variance of mu_k under the shares (Popoviciu), so that u is convex;
 - ``R' <= mu R (1 - R)`` on the real line, as the variance of a number in [0, 1] with mean R is at most R (1 - R). In
   the integrand, y' is replaced by ``c = p mu y (1 - R)``, which is at least y'. c is analytic too, and ``|c| <= p mu Y'
