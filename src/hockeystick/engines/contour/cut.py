@@ -67,7 +67,7 @@ def cut(
     variance: float,
     most: int,
 ) -> Cut:
-    """Search the lowest height beyond which the terms of the sum may be left out.
+    """Return the lowest height tried beyond which the terms of the sum may be left out.
 
     Args:
         transforms: characteristic function and number of rounds of each kind.

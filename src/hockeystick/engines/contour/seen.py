@@ -43,8 +43,8 @@ class SeenEngine:
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
-        without: function that takes the composition and the log of a mass, and leaves out outcomes of at most this
-            mass.
+        without: function of the composition and the log of a mass; it leaves out outcomes whose total mass is at most
+            this.
         engine: function that returns an engine for the rounds kept.
     """
 
