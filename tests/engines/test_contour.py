@@ -327,3 +327,14 @@ def test_few_expected_samples_have_a_coarse_contour_where_a_finer_one_does_not_e
     assert both.relative_gap < 1e-4
     assert both.lower <= removed.upper
     assert removed.lower <= both.upper
+
+
+def test_the_end_of_the_sum_is_found_beside_a_slowly_decaying_round() -> None:
+    """Three kinds with little noise, of which one is hardly ever sampled: the decay shows late."""
+    rare, often = hs.Round(hs.Gaussian(0.0113), hs.Poisson(3e-9), count=2), hs.Gaussian(0.025)
+    plan = hs.Plan(
+        [rare, hs.Round(often, hs.Poisson(0.0016), 14_600), hs.Round(often, hs.Poisson(0.076), 660)], "remove"
+    )
+    bound = plan.epsilon(5e-10, accountant="contour")
+    assert 103_198 < bound.lower <= bound.upper < 103_201
+    assert bound.relative_gap <= 1e-6

@@ -31,8 +31,7 @@ EDGES = 6  # edges evaluated together
 STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges evaluated together, relative to the first
 FARTHEST = 3.0  # largest factor of a leap
 LEAP = 0.9  # a leap goes to this share of the edge extrapolated from the last two
-MAX_COST = 1e6  # largest product of edges and nodes for up to MANY kinds: tenths of a second
-MANY = 10  # number of kinds from which on the cost may grow with their number
+MAX_COST = 3e6  # largest product of edges and nodes: half a second
 SLOW = "the characteristic function is not known to decay fast enough"  # why no edge is deep enough
 
 
@@ -91,7 +90,7 @@ def cut(
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
     look = EDGES * sum(envelope.cost for envelope, _ in envelopes)
-    most_looks = MAX_COST * max(1.0, len(envelopes) / MANY) / look
+    most_looks = MAX_COST / look
     edges, seen = first * STEPS, 0.0
     for _ in range(max(1, int(most_looks))):
         bounds = np.array([envelope.log_bound(edges) for envelope, _ in envelopes])
