@@ -180,7 +180,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
             "Invalid value for '--epsilon': 'x' is not a number; write one such as 60000, 1e-5, 1/60000 or 1%.",
         ),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
-        (["compare", "a", "b"], "Got unexpected extra argument (b)"),
+        (["compare", "a", "b"], "Got unexpected extra argument (b). For example: hockeystick compare plan.toml"),
         (
             ["epsilom"],
             "command must be one of 'accountants', 'audit', 'budget', 'calibrate', 'compare', 'delta', 'doctor', ",

@@ -111,8 +111,11 @@ class OneLineGroup(click.Group):
             status = super().main(args, name, complete_var, standalone_mode=False, **extra)
         except click.NoSuchOption as error:
             return _say(_no_such_option(error), BAD_INPUT)
-        except click.MissingParameter as error:
-            return _say(error.format_message() + _example(error.ctx), BAD_INPUT)
+        except click.UsageError as error:
+            text = error.format_message()
+            if isinstance(error, click.MissingParameter) or "extra argument" in text:
+                text = f"{text.rstrip('.')}.{_example(error.ctx)}"
+            return _say(text, BAD_INPUT)
         except click.ClickException as error:
             return _say(error.format_message(), BAD_INPUT)
         except HockeystickError as error:
@@ -156,7 +159,7 @@ def _say(message: str, status: int) -> int:
 
 
 def _example(context: click.Context | None) -> str:
-    """The example in a command's help, as text to append to the error about a missing argument.
+    """The example in a command's help, as text to append to the error about a missing or extra argument.
 
     The text is empty if the help has no example.
     """
