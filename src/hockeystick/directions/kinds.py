@@ -1,4 +1,4 @@
-"""The interface of a kind of rounds, and two kinds outside plans: without a lower bound, or given by pairs."""
+"""The interface of a kind of rounds, and two kinds outside plans: one without a lower bound, one given by its pairs."""
 
 from __future__ import annotations
 

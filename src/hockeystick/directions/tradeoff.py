@@ -151,7 +151,8 @@ class TradeOff:
         Args:
             fpr: false-positive rates in [0, 1], shape (n,).
             gap: requested relative width of the smaller of the two results.
-            steep_in: by default :attr:`steep`; with :attr:`flat`, the two error rates are exchanged.
+            steep_in: direction whose curve gives the true-positive rates near 0: :attr:`steep` by default. With
+                :attr:`flat`, the two error rates are exchanged.
         """
         steep_in = steep_in or self.steep
         out = self.known(fpr, steep_in)

@@ -28,13 +28,13 @@ SAFE = 1 - 1e-12  # factor that covers the rounding of a repair
 
 
 class Lending:
-    """Transfers of mass between neighbouring knots, which give the outcome merged around a knot the knot's loss.
+    """Transfers of mass between neighbouring knots.
 
-    The outcomes around a knot are merged into one, whose loss may differ from that of the knot. Mass from a
+    The outcomes around a knot are merged into one, whose loss may differ from the loss of the knot. Mass from a
     neighbouring knot corrects the difference.
 
     Args:
-        at: increasing losses of the knots, shape (n + 2,). The first and last knot are empty, and only lend mass.
+        at: increasing losses of the knots, shape (n + 2,). No outcomes are merged around the first and the last knot.
         t: tilt of the masses.
     """
 

@@ -115,8 +115,8 @@ class BestOf:
     """The release of the best of a random number of runs.
 
     Args:
-        runs: the law of the number of runs: ``"geometric"``, ``"logarithmic"`` or ``"negative-binomial"`` on 1, 2, ...,
-            of which the first two are the third with shape 1 and 0; or ``"poisson"``, under which the number may be 0.
+        runs: the law of the number of runs: ``"negative-binomial"``; its special cases ``"geometric"`` (shape 1) and
+            ``"logarithmic"`` (shape 0); or ``"poisson"``, the only law under which the number may be 0.
         mean: the expected number of runs; above 1 except for ``"poisson"``.
         shape: shape of the law ``"negative-binomial"``, greater than -1.
 
@@ -445,10 +445,11 @@ def _largest(forward: Profile, backward: Profile) -> Array:
 
 
 def _hinges(log_weights: Array, shifts: Array) -> tuple[Array, Array]:
-    """Return k_j and log r_j of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0.
+    """Return the kinks of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0.
 
-    A line ``a - b r`` is held as ``(log a, log b)``, since b may be far below the range of a double. Where the envelope
-    changes from one line to the next, k is the difference of their heights a.
+    At a kink the envelope changes from one line to the next. Each kink is given by the difference of the values of the
+    two lines at r = 0 and by the logarithm of r at the kink. A line ``a - b r`` is held as ``(log a, log b)``, since b
+    may be far below the range of a double.
     """
     scale = float(log_weights.max())
     heights = log_weights - scale

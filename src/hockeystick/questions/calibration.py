@@ -78,7 +78,10 @@ class Calibration:
 
     @property
     def _rounding(self) -> str | None:
-        """Direction of safe rounding; ``None`` for a custom parameter if the end of its range meets the target."""
+        """Direction in which rounding is safe.
+
+        ``None`` for a custom parameter if the least private value of its range meets the target.
+        """
         if self.parameter in PARAMETERS:
             return DOWN if PARAMETERS[self.parameter].costs else UP
         if self.beside is None:

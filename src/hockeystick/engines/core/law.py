@@ -63,7 +63,8 @@ class Law(Columns):
     def log_dip(self, t: Array, height: Array) -> Array:
         """Return the log of the factor by which ``int phi |e^(p L)|`` may exceed m(t), with L at ``Im x = height``.
 
-        If a record is removed, |g| is raised to a positive power and does not grow off the real line. If one is added,
+        Here phi is the normal density, ``g = e^L`` the likelihood ratio with sampling rate q, and p the power of g at
+        tilt t. If a record is removed, p is positive, and ``|g(x+iy)| <= g(x)``. If one is added, p is negative, and
         the smaller of two bounds is used: ``|g(x+iy)| >= g(x) cos(mu y / 2)``; and ``Re g >= 1 - q`` for ``mu y <=
         pi/2``, together with ``m(t) >= 1``.
         """

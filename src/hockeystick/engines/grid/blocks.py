@@ -20,7 +20,7 @@ FEW, MANY = 3, 2000
 
 
 def blocked(composition: Composition) -> Composition:
-    """Return an equal composition with rounds of atoms grouped into blocks, where the atoms lie on no known lattice."""
+    """Return the same composition, with rounds grouped into blocks if their losses are atoms on no known lattice."""
     rounds: list[tuple[DominatingPair, int]] = []
     for pair, count in composition.rounds:
         size = _size(pair, count)

@@ -209,7 +209,10 @@ def _log_most_mass(x: Array) -> Array:
 
 
 def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
-    """Return the law with about the least c that leaves out at most the mass ``e^log_mass``; ``None`` without one."""
+    """Return the law with about the least centre c at which at most ``e^log_mass`` of the mass is left out.
+
+    ``None`` if there is no such c.
+    """
 
     def tried(centre: float) -> CappedLaw:
         steepness = max(LEAST_STEEPNESS, STEEPNESS * centre, OF_SHIFT * law.mu)

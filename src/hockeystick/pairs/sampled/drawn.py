@@ -28,7 +28,7 @@ CARE = 8.0  # units of a density: roundings of a weight, of a centre and of a wi
 
 @dataclass(frozen=True, slots=True)
 class RevealedSmooth:
-    """The densities of the pair: outcomes are losses in units of the least shift, with mixtures of normal laws."""
+    """The densities of the pair: an outcome is a loss divided by the least shift; its laws are normal mixtures."""
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]

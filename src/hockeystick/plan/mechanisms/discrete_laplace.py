@@ -85,7 +85,7 @@ class DiscreteLaplace(NoiseOnSum):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Reason to refuse sampling: losses that are not resolved, or any reason of :class:`NoiseOnSum`."""
+        """Reason to refuse sampling: too many different losses, or any reason of :class:`NoiseOnSum`."""
         if 2 * self.sensitivity > RESOLVED:
             return "a sensitivity above 100000 cannot be combined with sampling: count in larger units"
         return super().unsampled_only

@@ -158,7 +158,7 @@ class KeyThreshold(Mechanism):
 
     @property
     def null_record(self) -> bool:
-        """True: replacing a person is a removal of keys and an addition of other keys, in one run or in two."""
+        """True: a person is replaced by removing keys and adding others, in one run or in two."""
         return True
 
     def pair(self, direction: Direction) -> JointPair:

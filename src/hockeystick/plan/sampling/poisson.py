@@ -126,7 +126,7 @@ class Poisson(Sampling):
         return refused(f"no dominating pair is proven for {what}")
 
     def effective(self, direction: Direction) -> Sampling:
-        """Return no sampling if every batch is the whole dataset."""
+        """Return the scheme without sampling if every batch is the whole dataset, else this scheme."""
         return NO_SAMPLING if self.sample_rate == 1 else self
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:

@@ -272,7 +272,7 @@ class RandomAllocation(Sampling):
 
     @property
     def _probabilities(self) -> tuple[tuple[tuple[Fraction, int], ...], Fraction]:
-        """Groups of equally likely steps that are taken, and the probability that the record is in none of them.
+        """The steps that are run, grouped by the probability of each, and the probability that the record is in none.
 
         Each group is given as (probability of each step, number of steps). The last step of a full epoch is a group of
         its own.
@@ -289,11 +289,11 @@ class RandomAllocation(Sampling):
         return groups, 1 - sum((weight * count for weight, count in groups), Fraction(0))
 
     def _mu(self, mechanism: Mechanism) -> float:
-        """Distance of the two laws of a step over all epochs of an assignment, with an error of a few roundings."""
+        """mu of a step, taken together over all epochs that use the same assignment, up to a few roundings."""
         return mu_of(mechanism.with_against_without()) * math.sqrt(self.epochs_per_assignment)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return the pair of one epoch or of all epochs of an assignment; for correlated noise, an upper pair."""
+        """Return the pair of all epochs that use one assignment; for correlated noise, an upper pair."""
         if Property.RUN in mechanism.properties:
             return self.known(mechanism, direction).above
         mu = self._mu(mechanism)

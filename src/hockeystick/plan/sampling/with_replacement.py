@@ -218,12 +218,12 @@ class WithReplacement(Sampling):
 
 
 def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tight | Between:
-    """Return the pair of a sum that is shifted by each success among ``draws``, or two pairs if its law is cut.
+    """Return the pair of a sum that each success shifts, or two pairs if improbable numbers of successes are cut off.
 
     Args:
         shift: shift of the sum by each success, in units of the noise.
         draws: number of draws, which succeed independently.
-        weight: probability of a success, in (0, 1); at most 20 are expected.
+        weight: probability of a success, in (0, 1); the expected number of successes is at most 20.
         mirrored: True if the law without a shift is P.
     """
     law = binomial(draws, weight)

@@ -260,7 +260,7 @@ class WithoutReplacement(Sampling):
 
 
 def _as_known(claim: Claim, attained: bool) -> Claim:
-    """Return the claim, weakened to an upper bound if the pair under replacement is not ``attained`` by any batch."""
+    """Return the claim; an upper bound alone if no batch attains the mechanism's pair for a replaced record."""
     if attained or claim.status not in (Status.TIGHT, Status.BRACKET):
         return claim
     return Claim(Status.UPPER, claim.cited)

@@ -186,7 +186,7 @@ class Budget:
 
     @property
     def epsilon(self) -> float | None:
-        """Epsilon, at the budget's delta, of all releases together that the budget allows, rounded up."""
+        """Epsilon of the whole budget at its delta, rounded up: it holds for all releases together."""
         if self.delta is None:
             return None
         return float(self.keys["epsilon"]) if "epsilon" in self.keys else self.made.budget_epsilon(self.delta)
