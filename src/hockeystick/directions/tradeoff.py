@@ -230,7 +230,7 @@ class TradeOffs:
 
     @classmethod
     def of(cls, curve: SidedCurve, farthest: float, deep: float) -> TradeOffs:
-        """Return the functions of a plan, one for each ordering of the datasets; one only if the two are equal."""
+        """Return a plan's trade-off functions, one for each ordering of the datasets, or one if both are equal."""
         above = _orderings(curve.above, farthest, deep)
         if curve.tight:
             return cls(above, above)

@@ -72,7 +72,7 @@ class GridLaw:
         return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
 
     def log_moment(self, theta: float) -> float:
-        """Return ``log sum mass e^(theta g)``, the cumulant generating function of tilted masses; may be infinite."""
+        """Return ``log sum mass e^(theta g)`` over the points g, with the tilted masses; may be infinite."""
         with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite, and gives no bound
             exponent = theta * self.losses
             top = float(exponent[self.mass > 0].max(initial=-math.inf))

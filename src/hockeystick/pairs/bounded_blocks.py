@@ -31,9 +31,9 @@ v_1 b`` at an argument b, and the right side of the recursion is
 
 Where neither A nor C is positive, the largest value of this expression over all s is ``B - 2 sqrt(A C)``, at ``s =
 sqrt(C / A)``; if this s is not between ``e^(c h)`` and ``e^((c + 1) h)``, the largest value is that at the nearer of
-these ends. The maximum over t is then exact, and the grid over a adds an error of order ``h^2``. If A or C is
-positive, ``A s`` and ``C / s`` are bounded separately. With P and Q exchanged a round has the same range, so that ``D_k(1/a) = 1 - (1 - D_k(a))
-/ a``: only a >= 1 is computed. D_k is 0 for ``a >= e^(k epsilon)``.
+these ends. The maximum over t is then exact, and the grid over a adds an error of order ``h^2``. If A or C is positive,
+``A s`` and ``C / s`` are bounded separately. With P and Q exchanged a round has the same range, so that ``D_k(1/a) = 1
+- (1 - D_k(a)) / a``: only a >= 1 is computed. D_k is 0 for ``a >= e^(k epsilon)``.
 
 **Rounding.** No error of the values of D' has to be considered, as D' may be any upper bound. ``v = (D'(a_(m+1)) -
 D'(a_m)) / (a_m expm1(h))`` and ``u = D'(a_m) + |v| a_m`` are computed by a few operations without cancellation. A power

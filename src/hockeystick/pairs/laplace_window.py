@@ -54,7 +54,7 @@ class WindowPair(DominatingPair):
 
     Attributes:
         exact: w, the largest finite loss, greater than 0.
-        log_top: log of the P-density of the outcome ``x = (l + w) / 2``, for loss l, at the upper end of the window.
+        log_top: log of the P-density at the loss w, in terms of the outcome x, which is ``(l + w) / 2`` for the loss l.
         log_high: log of A, the P-mass of the atom at w.
         log_infinite: log of I, the P-mass at infinite loss.
     """

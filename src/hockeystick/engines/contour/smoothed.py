@@ -120,8 +120,8 @@ class Smoothing:
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Smoothed:
         """Return contours that bound log delta to about ``gap`` at an epsilon, and nearly as closely around it.
 
-        The first variance of the noise would be right if the loss had a smooth law; later ones follow from the width of
-        the interval found.
+        Several variances of the smoothing noise are tried. The first would be right for a loss with a smooth law. Each
+        later one follows from the width of the interval that the one before gave.
 
         Raises:
             NotApplicableError: no contour can be laid.

@@ -87,7 +87,7 @@ class Plans:
 
 
 def rows_of(plans: Places, kinds: int) -> Places:
-    """Return the rows of some plans with this number of kinds.
+    """Return the numbers of the rows of some plans, each of which has ``kinds`` rows one after another.
 
     >>> rows_of(np.array([0, 2]), 3).tolist()
     [0, 1, 2, 6, 7, 8]

@@ -48,7 +48,7 @@ STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, relative to the widest
 
 
 class MixtureLine(SummedLine):
-    """The function m on Re z = t, for ``|Im z| <= reach``; the remainders of the rule are about ``tolerance m(t)``."""
+    """The function m on Re z = t, ``|Im z| <= reach``, with quadrature errors of about ``tolerance`` times m(t)."""
 
     def __init__(self, law: MixtureLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, min(tolerance, COARSEST)

@@ -44,7 +44,7 @@ class MixtureTransform(MixtureLaw):
         return MixtureLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> MixtureEnvelope:
-        """Return the bound on the decay at tilt t, by moving x into the complex plane."""
+        """Return a bound on the decay of the characteristic function along Re z = t (``gaussian_envelope.py``)."""
         return MixtureEnvelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:

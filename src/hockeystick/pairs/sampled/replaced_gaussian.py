@@ -97,7 +97,7 @@ class SubstitutionSmooth:
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Interval that leaves out normal tails around the means 0 and mu of P."""
+        """Return an interval beyond which the two normal terms of P, with means 0 and mu, have at most this mass."""
         r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 

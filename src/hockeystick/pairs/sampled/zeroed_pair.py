@@ -185,7 +185,7 @@ class HalvesSmooth:
     """The outcome of loss 0 at which the two halves meet."""
 
     def log_p(self, x: Array) -> Array:
-        """Log-density under P: right of 0 that of the right half's first law, else of the left half's second law."""
+        """Log-density under P: of the right half's first law for x >= 0, and of the left half's second law below."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.log_p(z), self.left.log_q(z))
 
