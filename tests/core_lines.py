@@ -33,7 +33,7 @@ def listed(plans: list[Plan], add: bool = False, noise: float = 0.0) -> Plans:
     """Plans of as many kinds, each with the same Gaussian noise beside them."""
     columns = np.array([kind for plan in plans for kind in plan], dtype=np.float64).T
     mu, rate, count = (np.array(column) for column in columns)
-    rows = Rows(mu, rate, count, np.log(rate), np.full(len(mu), add))
+    rows = Rows(mu, rate, count, np.full(len(mu), add))
     return Plans(rows, np.full(len(plans), noise), len(plans[0]))
 
 

@@ -74,19 +74,6 @@ def load_plan(path: str | Path) -> Plan:
     return parse_plan(_content(path), str(path), syntax)
 
 
-def load_keys(path: str | Path) -> dict[str, Any]:
-    """Return the keys of a TOML file, without checks.
-
-    Raises:
-        InvalidInputError: the file cannot be read, or is not TOML.
-    """
-    content = _content(path)
-    try:
-        return dict(_parsed_toml(_decoded(content)))
-    except InvalidInputError as error:
-        raise within(place(path), error) from None
-
-
 def _content(path: str | Path) -> bytes:
     try:
         with Path(path).open("rb") as file:

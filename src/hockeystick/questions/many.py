@@ -244,7 +244,7 @@ def _of_group(keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: fl
     """
     kept = [step for key in keys for step in key.steps if step[1] < 1]
     noise, rate, count = np.array(kept, dtype=np.float64).T.copy()
-    rows = Rows(1 / noise, rate, count, np.log(rate), np.full(len(noise), side is Adjacency.ADD))
+    rows = Rows(1 / noise, rate, count, np.full(len(noise), side is Adjacency.ADD))
     # unsampled rounds are one Gaussian of variance v
     beside = [math.fsum(times / sigma**2 for sigma, share, times in key.steps if share == 1) for key in keys]
     return ask(Plans(rows, np.array(beside), kinds), side, np.array([key.at for key in keys]), gap or DEFAULT_GAP)

@@ -63,10 +63,10 @@ class Law(Columns):
     def log_dip(self, t: Array, height: Array) -> Array:
         """Return the log of the factor by which ``int phi |e^(p L)|`` may exceed m(t), with L at ``Im x = height``.
 
-        Here phi is the normal density, ``g = e^L`` the likelihood ratio with sampling rate q, and p the power of g at
-        tilt t. If a record is removed, p is positive, and ``|g(x+iy)| <= g(x)``. If one is added, p is negative, and
-        the smaller of two bounds is used: ``|g(x+iy)| >= g(x) cos(mu y / 2)``; and ``Re g >= 1 - q`` for ``mu y <=
-        pi/2``, together with ``m(t) >= 1``.
+        Here phi is the normal density and g the likelihood ratio at sampling rate q. If a record is removed, the power
+        is ``g^(1+t)``, and ``|g(x+iy)| <= g(x)``. If one is added, the power is ``g^-t``, and the smaller of two bounds
+        is used: ``|g(x+iy)| >= g(x) cos(mu y / 2)``; and ``Re g >= 1 - q`` for ``mu y <= pi/2``, together with ``m(t)
+        >= 1``.
         """
         dip = t * np.minimum(-np.log(np.cos(self.mu * height / 2)), -np.log1p(-self.rate))
         return np.where(self.add, dip, 0.0)

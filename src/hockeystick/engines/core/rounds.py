@@ -63,7 +63,7 @@ class GaussianRounds(NamedTuple):
     def plans(self) -> Plans:
         """Return the direction as a batch of one plan."""
         mu, rate, count = np.array(self.kinds, dtype=np.float64).T.copy()
-        rows = Rows(mu, rate, count, np.log(rate), np.full(len(mu), self.add))
+        rows = Rows(mu, rate, count, np.full(len(mu), self.add))
         return Plans(rows, np.array([self.variance]), len(mu))
 
 

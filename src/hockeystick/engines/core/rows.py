@@ -53,14 +53,12 @@ class Rows(Columns):
         mu: reciprocal of the noise multiplier.
         rate: sampling rate, less than 1.
         count: number of rounds.
-        log_rate: logarithm of the rate.
         add: whether a record is added rather than removed.
     """
 
     mu: Array
     rate: Array
     count: Array
-    log_rate: Array
     add: Mask
 
 
