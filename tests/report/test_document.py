@@ -487,6 +487,6 @@ def test_a_report_at_the_least_deltas_is_verified(delta: float) -> None:
     record = report_record(plan, delta, None, {"date": "2026-01-31"})
     assert [row["delta"] for row in record["epsilon"]] == [delta]
     text = report_text(record, "Markdown")
-    assert ("plus a probability" in text) == (delta > 0)
+    assert ("e to the power of epsilon), plus" in text) == (delta > 0)
     assert "at other deltas" not in text
     assert verified(text).sound

@@ -21,9 +21,10 @@ A sufficient length is ``L = 2 + max(eps_error + eps(delta_error / 4), max_i eps
 :func:`domain_length`), by the bound of Lemma 5.4 (:func:`tail_mass`). A shorter domain is accepted as long as the mass
 outside it is at most five sixths of delta_error.
 
-Cost: ``n log n`` with ``n = L / h``, where ``1 / h`` is about ``sqrt(k log(1 / delta_error)) / eps_error``. Known
-failure: the interval is always at least ``2 eps_error`` wide, although the error of its middle is only about the square
-of the gap. Small errors are therefore expensive, and an epsilon below ``eps_error`` has no lower end above 0.
+Cost: ``n log n`` with ``n = L / h``, where ``1 / h`` is about ``sqrt(k log(1 / delta_error)) / eps_error``.
+
+Known failure: the interval is always at least ``2 eps_error`` wide, although the error of its middle is only about the
+square of the gap. Small errors are therefore expensive, and an epsilon below ``eps_error`` has no lower end above 0.
 """
 
 from __future__ import annotations
