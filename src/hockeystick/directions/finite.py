@@ -101,7 +101,7 @@ def known_epsilon(composition: Composition, delta: float) -> Interval | None:
     least, most = composition.infinite_mass_ends
     if delta > most:
         return None
-    infinite, largest = composition.infinite_mass, composition.largest_loss
+    infinite = composition.infinite_mass
     if delta < least or (delta == 0 and infinite > 0):
         reason = f"{_failure(composition)} with probability {six_digits(infinite)}, which exceeds delta"
         return Interval(math.inf, math.inf, math.inf, reason)
@@ -110,9 +110,9 @@ def known_epsilon(composition: Composition, delta: float) -> Interval | None:
             f"delta is within rounding of the probability {six_digits(infinite)} with which {_failure(composition)}"
         )
         return Interval(0.0, math.inf, math.inf, reason)
-    if largest is None:
+    if composition.largest_loss is None:
         return Interval(math.inf, math.inf, math.inf, UNBOUNDED)
-    low, high = largest
+    low, high = composition.largest_loss
     return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
 
 

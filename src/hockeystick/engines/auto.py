@@ -148,7 +148,7 @@ class AutoEngine:
             return best
         found = ask(AutoEngine(larger), gap)
         if best is not None:
-            return best.at_most(min(found.upper, best.upper))
+            return best.at_most(found.upper)
         return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:

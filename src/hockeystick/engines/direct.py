@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
-from hockeystick.numerics.meet import outward
+from hockeystick.numerics.meet import ROOT_GAP, outward
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair, SmoothPart
@@ -47,7 +47,6 @@ DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the smallest P-mass considered
 ATTEMPTS = 4  # attempts at an integral: each leaves out less of the tails
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-ROOT_GAP = 1e-14  # relative tolerance of the root from which both ends are moved outward
 LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``: gives a scale where the loss nearly equals epsilon
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
 BOTTOM = 100.0  # distance below the target to which log delta is resolved in the search of its root

@@ -32,6 +32,11 @@ LOBE = 0.2173  # more than the height of the second lobe of sin u / u
 OF_AN_ENVELOPE = 0.02  # cost of a box relative to a node of a shifted integral: two functions, not a hundred
 
 
+def lengths_between(places: Array, slip: Array) -> Array:
+    """Return lower bounds on the distances of neighbouring places, each of which is off by at most its slip."""
+    return np.maximum(np.diff(places) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Boxes:
     """Boxes of one law, or of many laws with equally many pieces; boxes run along the last axis.

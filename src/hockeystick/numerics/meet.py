@@ -10,6 +10,7 @@ from hockeystick.numerics.roots import root
 
 FARTHEST = 1e18  # largest epsilon of the search
 NEARLY = 1.02  # factor on the step predicted by the slope
+ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved outward
 
 
 def bracket(holds: Callable[[float], bool], at: float, step: float, limit: float) -> tuple[float, float]:
@@ -33,6 +34,29 @@ def outward(holds: Callable[[float], bool], at: float, step: float, limit: float
     1.875
     """
     return bracket(holds, at, step, limit)[1]
+
+
+def crossing(
+    below: Callable[[float], float], above: Callable[[float], float], target: tuple[float, float], high: float
+) -> tuple[float, float]:
+    """Return certified bounds on the epsilon at which a decreasing curve takes a value known to lie in an interval.
+
+    Both bounds are 0 if the curve lies below the interval at 0. They start from a numerical root, and are moved outward
+    until they are certified.
+
+    Args:
+        below: lower bound on the curve at an epsilon.
+        above: upper bound on the curve at an epsilon; it decreases, and is at most ``target[0]`` at ``high``.
+        target: the ends of the interval, in ascending order.
+        high: an upper bound on the epsilon.
+    """
+    least, most = target
+    if above(0.0) <= least:
+        return 0.0, 0.0
+    upper = root(lambda epsilon: above(epsilon) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
+    upper = outward(lambda epsilon: above(epsilon) <= least, upper, math.ulp(upper), high)
+    lower = outward(lambda epsilon: below(epsilon) > most, upper, -4 * math.ulp(upper), 0.0)
+    return lower, upper
 
 
 def upper_end(
@@ -103,4 +127,4 @@ def _root(log_delta: Callable[[float], float], target: float, low: float, high: 
     def above(epsilon: float) -> float:
         return max(log_delta(epsilon), -1e6) - target
 
-    return root(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=1e-14)
+    return root(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=ROOT_GAP)

@@ -152,7 +152,7 @@ class RenyiComposition:
         """
         return 4 * TINY * sum(count for pair, count in self.rounds if pair.stands_in)
 
-    @property
+    @cached_property
     def largest_loss(self) -> tuple[float, float] | None:
         """Lower and upper bound on the largest finite loss, as doubles of at least 0; ``None`` if it is infinite."""
         if not self.bounded:

@@ -22,15 +22,13 @@ The integral outside the panels is below ``e^-80 phi(a)`` by Mills' ratio. It is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from hockeystick.numerics.legendre import RULE_ERROR, on_equal_panels
-from hockeystick.numerics.meet import outward
+from hockeystick.numerics.meet import crossing, outward
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
 
@@ -41,7 +39,6 @@ SURE = 40.0  # for a below minus this, delta is 1 up to e^-799, and x would lose
 NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # largest mu for which both terms are integrated together
 MU_ROUNDINGS = 32  # relative roundings of mu and of a; a folded mu has four
-ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved outward
 
 
 class Integral(NamedTuple):
@@ -72,29 +69,6 @@ def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, floa
     chernoff = mu * (0.5 * mu + math.sqrt(-2 * log_delta[0]))  # P(L > eps) is at most e^(-a^2/2)
     high = outward(lambda epsilon: above(epsilon) <= log_delta[0], chernoff, mu, math.inf)
     return crossing(below, above, log_delta, high)
-
-
-def crossing(
-    below: Callable[[float], float], above: Callable[[float], float], target: tuple[float, float], high: float
-) -> tuple[float, float]:
-    """Return certified bounds on the epsilon at which a decreasing curve takes a value known to lie in an interval.
-
-    Both bounds are 0 if the curve lies below the interval at 0. They start from a numerical root, and are moved outward
-    until they are certified.
-
-    Args:
-        below: lower bound on the curve at an epsilon.
-        above: upper bound on the curve at an epsilon; it decreases, and is at most ``target[0]`` at ``high``.
-        target: the ends of the interval, in ascending order.
-        high: an upper bound on the epsilon.
-    """
-    least, most = target
-    if above(0.0) <= least:
-        return 0.0, 0.0
-    upper = root(lambda epsilon: above(epsilon) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
-    upper = outward(lambda epsilon: above(epsilon) <= least, upper, math.ulp(upper), high)
-    lower = outward(lambda epsilon: below(epsilon) > most, upper, -4 * math.ulp(upper), 0.0)
-    return lower, upper
 
 
 def _log_delta_end(epsilon: float, mu: float, side: Side) -> float:

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hockeystick.numerics.arrays import Array
+from hockeystick.numerics.meet import crossing
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
-from hockeystick.pairs.gaussian_curve import crossing
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 

@@ -235,9 +235,8 @@ class Line(Columns):
         s = step * np.arange(outer * inner, dtype=np.float64)
         error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # errors of m(t+is), and of m(t)
         error += charged("rounding of the ratios", UNIT_ROUNDOFF * moving) * s
-        error *= (1 + PAID) / (
-            1 - np.minimum(self.common, 1.0)
-        )  # some are relative to m(t), itself known up to ``common``
+        # some errors are relative to m(t), which is known up to ``common``
+        error *= (1 + PAID) / (1 - np.minimum(self.common, 1.0))
         error[:, 0] = 0.0
         return ratio, error
 

@@ -44,6 +44,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.boxes import lengths_between
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density, log_tail
@@ -156,8 +157,7 @@ class CappedLaw:
         )
         bend = np.maximum((2 + t) * self.law.mu**2 * np.minimum(shares.slope[1:], 0.25) - 1, 0.0)
         height = np.minimum(density[1:], density[:-1]) * np.exp(-bend * dx * dx / 8)
-        slip = at.nodes.slip()
-        return height, np.maximum(np.diff(at.nodes.u) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
+        return height, lengths_between(at.nodes.u, at.nodes.slip())
 
     def panels(self, low: float, high: float) -> Array:
         """Return the edges of narrow panels from ``low`` to ``high``; 0 is an edge if it lies between them."""

@@ -44,6 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.arrays import BLOCK
+from hockeystick.numerics.boxes import lengths_between
 from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, SPARE, TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_error
@@ -129,7 +130,7 @@ class LaplaceLaw:
         log_density -= (abs(power) + 1) * slip + SPARE * (1 + abs(self.log_top) + np.abs(power * u))
         bend = max(power + 1, 0.0) * np.minimum(slope[1:], 0.25)
         height = np.exp(np.minimum(log_density[1:], log_density[:-1]) - bend * np.square(np.diff(edges)) / 8)
-        return height, np.maximum(np.diff(u) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
+        return height, lengths_between(u, slip)
 
     def slip(self, loss: Array, u: Array) -> Array:
         """Bound on the absolute rounding error of u at losses before sampling."""
