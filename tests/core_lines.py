@@ -11,7 +11,7 @@ from hockeystick.engines.core.aim import Aim, Asked, first_aim
 from hockeystick.engines.core.ask import solve
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import Grid, Line
-from hockeystick.engines.core.rounds import GaussianRounds, interval
+from hockeystick.engines.core.rounds import GaussianRounds, intervals, plans_of
 from hockeystick.engines.core.rows import Plans, Rows, each
 from hockeystick.engines.core.sum import Cut, Sum
 from hockeystick.pairs import Composition
@@ -105,7 +105,7 @@ class CoreEngine:
         rounds = GaussianRounds.of(composition.rounds)
         if rounds is None:
             raise NotApplicableError("other rounds than the core's")
-        self._plans = rounds.plans
+        self._plans = plans_of([rounds])
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of epsilon at log deltas."""
@@ -116,7 +116,7 @@ class CoreEngine:
         return self._solved(Asked.log_deltas(np.array([epsilon]), gap or 1e-6))
 
     def _solved(self, asked: Asked) -> Interval:
-        found = interval(solve(self._plans, asked))
+        (found,) = intervals(solve(self._plans, asked))
         if found is None:
             raise NotApplicableError("no sum can be laid")
         return found

@@ -29,7 +29,7 @@ import pytest
 import hockeystick as hs
 from hockeystick.directions import certified
 from hockeystick.engines.auto import AutoEngine
-from hockeystick.engines.core.rounds import interval
+from hockeystick.engines.core.rounds import intervals
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.report.document.checker import checked
 from hockeystick.report.document.envelope import sealed
@@ -541,7 +541,7 @@ def test_a_library_that_lies_is_caught(name: str, monkeypatch: pytest.MonkeyPatc
 
     def lie() -> None:
         if name == "core":
-            monkeypatch.setattr(certified, "interval", lambda found: lowered(interval(found)))
+            monkeypatch.setattr(certified, "intervals", lambda found: [lowered(one) for one in intervals(found)])
             return
         engine: Any = {"direct": DirectEngine, "any": AutoEngine}[name]
         ask = engine.epsilon

@@ -101,9 +101,10 @@ def test_of_everyday_deltas_at_most_one_in_a_hundred_is_wide() -> None:
 def test_a_wide_interval_of_many_draws_is_asked_by_itself() -> None:
     """Epsilons in the hundreds: the batch has 1e-5, the engine for one plan less than 1e-7 as soon."""
     plan = hs.dp_sgd(0.5125, sample_rate=0.102, steps=3361)
-    key = many.Key(((0.5125, 0.102, 3361),), plan.adjacency, 340.0)
-    assert many._by_batch([key], many._ask_deltas, many.WIDE)[key].upper < math.inf
-    assert many._by_batch([key], many._ask_deltas, None) == {}
+    key = many._key(plan, 340.0)
+    assert key is not None
+    assert many._by_batch([key], "delta", many.WIDE)[key].upper < math.inf
+    assert many._by_batch([key], "delta", None) == {}
     one, found = plan.delta(340.0), hs.deltas([plan], 340.0)
     assert (found.lower[0], found.upper[0], found.reasons[0]) == (one.lower, one.upper, None)
     few = hs.dp_sgd(1.2, sample_rate=1.19e-4, steps=6570)  # an expected draw or less: as wide as the batch has it
@@ -185,22 +186,23 @@ def test_the_order_of_kinds_and_plans_is_not_seen() -> None:
 
 
 def test_several_kinds_are_all_answered_by_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to fifty kinds; one more, or one that is no sampled Gaussian, is left to the engines for one plan."""
+    """Sixty kinds, too; one that is no sampled Gaussian is left to the engines for one plan."""
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("a plan was asked by itself")
 
-    fifty = [hs.Round(hs.Gaussian(1 + kind / 50), hs.Poisson(0.01), 100) for kind in range(many.MOST_KINDS + 1)]
-    assert many.steps_of(hs.Plan(fifty[1:]))
-    assert not many.steps_of(hs.Plan(fifty))
-    assert not many.steps_of(hs.Plan([fifty[0], hs.Round(hs.Laplace(1.0))]))
+    sixty = hs.Plan([hs.Round(hs.Gaussian(1 + kind / 50), hs.Poisson(0.01), 100) for kind in range(60)])
+    assert many._key(sixty, 1e-6)
+    assert not many._key(hs.Plan([sixty.rounds[0], hs.Round(hs.Laplace(1.0))]), 1e-6)
     by_sizes = hs.Round(hs.Gaussian(1.0), hs.Poisson(batch_size=1, dataset_size=100), 50)
-    assert many.steps_of(hs.Plan([fifty[0], by_sizes])) == ((1.0, 0.01, 150),)
+    joined = many._key(hs.Plan([sixty.rounds[0], by_sizes]), 1e-6)
+    assert joined is not None
+    assert joined.rounds.kinds == ((1.0, 0.01, 150),)
     plans, delta = of_kinds(4, 30)
     with monkeypatch.context() as patch:
         patch.setattr(hs.Plan, "epsilon", never)
-        found = hs.epsilons([*plans, hs.Plan(fifty[1:])], [*delta, 1e-6])
-    one = hs.Plan(fifty[1:]).epsilon(1e-6)
+        found = hs.epsilons([*plans, sixty], [*delta, 1e-6])
+    one = sixty.epsilon(1e-6)
     assert one.lower <= found.upper[-1]
     assert found.lower[-1] <= one.upper
 
@@ -236,13 +238,13 @@ def test_equal_questions_have_equal_answers_wherever_they_stand() -> None:
         )
 
 
-@pytest.mark.parametrize("adjacency", many.SIDES)
+@pytest.mark.parametrize("adjacency", [each for each in hs.Adjacency if each is not hs.Adjacency.REPLACE_ONE])
 def test_rounds_that_take_every_record_are_laid_beside_the_sampled_ones(adjacency: hs.Adjacency) -> None:
     """Intervals overlap those of the engine for one plan, whichever direction is asked, and are as narrow."""
     sampled = [hs.Round(hs.Gaussian(2.0), hs.Poisson(0.01), 100), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1), 20)]
     whole = [hs.Round(hs.Gaussian(5.0), count=2), hs.Round(hs.Gaussian(9.0), hs.Poisson(1.0), 3)]
     plans = [hs.Plan([*sampled[:some], *whole[:most]], adjacency) for some in (1, 2) for most in (1, 2)]
-    assert all(many.steps_of(plan) for plan in plans)
+    assert all(many._key(plan, 1e-5) for plan in plans)
     found = hs.epsilons(plans, 1e-5)
     for at, plan in enumerate(plans):
         one = plan.epsilon(1e-5)
@@ -322,7 +324,6 @@ def test_the_everyday_plans_are_all_answered_by_the_batch(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(hs.Plan, "epsilon", never)
     assert np.isfinite(hs.epsilons(plans, delta).upper).all()
-    assert set(many.SIDES) == set(hs.Adjacency) - {hs.Adjacency.REPLACE_ONE}
 
 
 @pytest.mark.parametrize("gap", [None, 1e-4])

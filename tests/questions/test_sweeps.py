@@ -1,4 +1,4 @@
-"""Sweeps: what is asked at each point, what becomes of one without an answer, who computes, what people choose by."""
+"""Sweeps: what is asked at each point, what becomes of one without an answer, what people choose by."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import io
 import math
 from collections.abc import Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
+from hockeystick.questions import many
 from hockeystick.questions.parameters import PARAMETERS
 from hockeystick.questions.sweeps import grid as grids
-from hockeystick.questions.sweeps.rows import Job
-from hockeystick.questions.sweeps.sweep import MOST, jobs_of
 from hockeystick.targets import Advantage, Epsilon
 
 DELTA = 1e-5
@@ -103,7 +101,6 @@ WRONG = {"batch_size": [256, 70_000], "noise_multiplier": [-1.0, 1.0]}
 def test_a_wrong_row_says_why_and_the_others_are_answered() -> None:
     found = hs.sweep(PLAN, WRONG)
     assert found.unanswered == 3
-    assert found.failed == 0
     assert found.columns["guarantee"] == ("refused", "certified", "refused", "refused")
     assert "noise_multiplier must be" in found.rows[0]["reason"]
     assert "received 70000 and 60000" in found.rows[3]["reason"]
@@ -112,28 +109,20 @@ def test_a_wrong_row_says_why_and_the_others_are_answered() -> None:
 
 
 def test_one_plan_that_is_refused_among_many_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refusal from within the batch, which no plan of the kind that it takes has today."""
-    real = hs.epsilons
+    """A refusal of a plan that the batch takes, which none of them has today."""
+    real = many._by_batch
 
-    def refusing(plans: Any, *args: Any, **options: Any) -> Any:
-        if any(plan.steps == 200 for plan in plans):
-            raise hs.UnsupportedError("not these")
-        return real(plans, *args, **options)
+    def refusing(keys: Any, *args: Any) -> Any:
+        return real([key for key in keys if key.rounds.kinds[0][2] != 200], *args)
 
-    monkeypatch.setattr("hockeystick.questions.sweeps.rows.epsilons", refusing)
+    def refused(*_: Any, **__: Any) -> None:
+        raise hs.UnsupportedError("not this")
+
+    monkeypatch.setattr(many, "_by_batch", refusing)
+    monkeypatch.setattr(hs.Plan, "epsilon", refused)
     found = hs.sweep(STEPPED, {"steps": [100, 200, 300]})
     assert [row["guarantee"] for row in found.rows] == ["certified", "refused", "certified"]
-    assert found.rows[1]["reason"] == "not these"
-
-
-def test_a_fault_of_the_library_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any, **__: Any) -> Any:
-        raise ZeroDivisionError("here")
-
-    monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
-    found = hs.sweep(STEPPED, {"noise_multiplier": [1.0]}, target=1.0, parameter="steps")
-    assert found.failed == 1
-    assert found.rows[0]["reason"] == "ZeroDivisionError: here; please report this"
+    assert found.rows[1]["reason"] == "not this"
 
 
 @pytest.mark.long
@@ -179,9 +168,6 @@ def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> Non
         (PLAN, {"epochs": [1]}, {"target": "3"}, "target must be an epsilon"),
         (PLAN, {"epochs": [1]}, {"parameter": "steps"}, "parameter requires target"),
         (PLAN, {"epochs": [1]}, {"target": 1.0, "parameter": "steps"}, "steps and epochs determine each other"),
-        (PLAN, {"epochs": [1]}, {"jobs": 0}, "jobs must be a whole number from 1 to 1024"),
-        (PLAN, {"epochs": [1]}, {"executor": 3}, "executor must be a concurrent.futures.Executor"),
-        (PLAN, {"epochs": [1]}, {"output": "a.txt"}, "must end in .csv; received '.txt'"),
         (PLAN, {"epochs": [1]}, {"gap": 2.0}, "gap must be"),
         ("plan", {"epochs": [1]}, {}, "template must be a Plan"),
         (hs.dp_sgd(1.0, 0.01, 10), {"steps": [1]}, {}, "no delta"),
@@ -196,59 +182,26 @@ def test_a_sweep_that_makes_no_sense_is_refused_before_it_begins(
     assert "\n" not in str(raised.value)
 
 
-def test_a_folder_that_is_missing_is_said_before_anything_is_computed(tmp_path: Path) -> None:
-    told: list[int] = []
-    with pytest.raises(hs.InvalidInputError, match="its folder does not exist; create it or give another name"):
-        hs.sweep(STEPPED, SMALL, output=tmp_path / "no" / "a.csv", progress=lambda done, _: told.append(done))
-    assert told == []
-
-
 def test_count_is_refused_where_a_round_is_several_steps() -> None:
     plan = hs.dp_sgd(1.0, sampling="random-allocation", steps_per_epoch=100, epochs=3, delta=DELTA)
     with pytest.raises(hs.InvalidInputError, match="count is ambiguous, because a round has 100 steps; give steps"):
         hs.sweep(plan, {"count": [100]})
 
 
-class Backwards(Executor):
-    """An executor that does nothing until it has several jobs, and then the last first."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Future[Any], Any]] = []
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self.waiting.append((future, lambda: fn(*args, **kwargs)))
-        if len(self.waiting) == 3:
-            while self.waiting:
-                self._do()
-        return future
-
-    def _do(self) -> None:
-        future, call = self.waiting.pop()
-        future.set_result(call())
+def test_bits_depend_neither_on_the_order_nor_on_the_other_points() -> None:
+    noises = np.linspace(0.6, 3.0, 12).tolist()
+    here = hs.sweep(STEPPED, {"noise_multiplier": noises, "steps": [100, 300]})
+    for at, noise in reversed(list(enumerate(noises))):
+        assert (
+            hs.sweep(STEPPED, {"noise_multiplier": [noise], "steps": [100, 300]}).rows == here.rows[2 * at : 2 * at + 2]
+        )
 
 
-def test_bits_depend_neither_on_who_computes_nor_on_the_order() -> None:
+def test_points_are_asked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = {"noise_multiplier": np.linspace(0.6, 3.0, 12).tolist(), "steps": [100, 300]}
-    here = hs.sweep(STEPPED, grid).to_csv()
-    with ThreadPoolExecutor(3) as pool:
-        assert hs.sweep(STEPPED, grid, executor=pool).to_csv() == here
-    assert hs.sweep(STEPPED, grid, executor=Backwards()).to_csv() == here
-
-
-@pytest.mark.slow
-def test_processes_of_this_machine_give_the_same_rows() -> None:
-    grid = {"noise_multiplier": np.linspace(0.6, 3.0, 12).tolist(), "steps": [10, 100]}
-    assert hs.sweep(STEPPED, grid, jobs=2).to_csv() == hs.sweep(STEPPED, grid).to_csv()
-    assert hs.sweep(STEPPED, {"noise_multiplier": [1.0, -1.0]}, jobs=2).unanswered == 1
-
-
-@pytest.mark.parametrize(("points", "processes"), [(1, 1), (8, 4), (9, 1), (1000, 3), (10**6, 2)])
-def test_jobs_hold_each_point_once(points: int, processes: int) -> None:
-    whole = Job(PLAN, grids.Grid({}), None, 0, points)  # type: ignore[arg-type]  # it is not asked
-    jobs = jobs_of(whole, processes)
-    assert [number for job in jobs for number in range(job.start, job.stop)] == list(range(points))
-    assert max(job.stop - job.start for job in jobs) <= MOST
+    whole = hs.sweep(STEPPED, grid).to_csv()
+    monkeypatch.setattr("hockeystick.questions.sweeps.sweep.TOGETHER", 7)
+    assert hs.sweep(STEPPED, grid).to_csv() == whole
 
 
 def test_progress_is_told_from_nothing_to_all() -> None:
@@ -259,7 +212,8 @@ def test_progress_is_told_from_nothing_to_all() -> None:
 
 
 def test_text_has_every_digit_and_nothing_where_there_is_none(tmp_path: Path) -> None:
-    found = hs.sweep(PLAN, WRONG, output=tmp_path / "a.csv")
+    found = hs.sweep(PLAN, WRONG)
+    found.to_csv(tmp_path / "a.csv")
     text = (tmp_path / "a.csv").read_text(encoding="utf-8")
     assert text == found.to_csv()
     read = list(csv.DictReader(io.StringIO(text)))
@@ -276,56 +230,13 @@ def test_utility_is_noise_of_the_averaged_gradient() -> None:
     assert "noise_per_coordinate" not in hs.sweep(STEPPED, SMALL).columns
 
 
-def test_the_front_is_what_nothing_else_beats() -> None:
-    found = hs.sweep(PLAN, {"batch_size": [64, 256, 1024], "epochs": [5, 10, 20]}, target=3.0)
-    kept = found.pareto(least_steps=500)
-    rows = [row for row in found.rows if row["steps"] >= 500]
-    best = [
-        row
-        for row in rows
-        if not any(
-            (other["noise_per_coordinate"], other["gradients"]) != (row["noise_per_coordinate"], row["gradients"])
-            and other["noise_per_coordinate"] <= row["noise_per_coordinate"]
-            and other["gradients"] <= row["gradients"]
-            for other in rows
-        )
-    ]
-    assert sorted(row["gradients"] for row in best) == list(kept.columns["gradients"])
-    assert {row["noise_per_coordinate"] for row in best} == set(kept.columns["noise_per_coordinate"])
-    assert len(kept) >= 2
-
-
-def test_the_front_without_a_target_wants_a_limit() -> None:
-    found = hs.sweep(PLAN, {"noise_multiplier": [0.8, 1.2], "epochs": [5, 10]})
-    assert all(row["upper"] <= 1.2 for row in found.pareto(1.2).rows)
-    for sweep, limit, said in (
-        (found, None, "at_most is missing"),
-        (found, 1e-3, "no row has an answer with epsilon <= 0.001"),
-        (hs.sweep(PLAN, {"epochs": [5]}, target=3.0), 1.0, "these rows all meet one"),
-        (hs.sweep(STEPPED, SMALL), 1.0, "noise per coordinate needs a batch size"),
-    ):
-        with pytest.raises(hs.InvalidInputError, match=said):
-            sweep.pareto(limit)
-
-
-def test_equal_places_of_a_front_are_one() -> None:
-    columns = {
-        "gradients": (1.0, 1.0, 1.0, 2.0), "noise_per_coordinate": (3.0, 2.0, 2.0, 2.0), "steps": (1, 2, 3, 4),
-        "upper": (1.0,) * 4, "guarantee": ("certified",) * 4,
-    }  # fmt: skip
-    assert hs.Sweep("", {}, "epsilon", "noise_multiplier", columns).pareto().columns["steps"] == (2,)
-    columns["noise_per_coordinate"] = (3.0, math.nan, math.nan, 1.0)
-    columns["guarantee"] = ("certified", "refused", "refused", "certified")
-    assert hs.Sweep("", {}, "epsilon", "noise_multiplier", columns).pareto().columns["steps"] == (1, 4)
-
-
 def test_a_notebook_shows_ends_rounded_outward_and_no_more_than_a_cell_holds() -> None:
     html = hs.sweep(PLAN, {"batch_size": [256, 70_000]}, target=2.0)._repr_html_()
     assert "noise-multiplier for epsilon = 2 at delta = 1e-5: 2 rows" in html
     assert "received 70000 and 60000" in html
-    many = hs.sweep(STEPPED, {"steps": range(1, 25)})._repr_html_()
-    assert many.count("<tr>") == 22  # the head, twenty rows, and how many more
-    assert "and 4 more" in many
+    html = hs.sweep(STEPPED, {"steps": range(1, 25)})._repr_html_()
+    assert html.count("<tr>") == 22  # the head, twenty rows, and how many more
+    assert "and 4 more" in html
 
 
 def test_what_numbers_assume_is_said_once_and_a_large_delta_is_warned_of() -> None:
@@ -333,20 +244,3 @@ def test_what_numbers_assume_is_said_once_and_a_large_delta_is_warned_of() -> No
     assert [text.partition(":")[0] for text in found.assumptions] == ["sampling poisson"]
     assert "1/60000" in found.warnings[0]
     assert hs.sweep(PLAN, {"delta": [1e-5]}).warnings == ()
-
-
-def test_a_frame_names_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib
-
-    real = importlib.import_module
-
-    def missing(name: str, *args: Any) -> Any:
-        if name in ("pyarrow", "polars", "pandas"):
-            raise ImportError(name)
-        return real(name, *args)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(hs.HockeystickError, match="a data frame needs pandas or polars"):
-        hs.sweep(STEPPED, {"steps": [1]}).frame()
-    with pytest.raises(hs.InvalidInputError, match="kind must be 'pandas' or 'polars'"):
-        hs.sweep(STEPPED, {"steps": [1]}).frame("spark")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,11 +11,10 @@ import click
 from hockeystick.cli import options
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
 from hockeystick.cli.grids import grids
-from hockeystick.cli.group import FAILURE
 from hockeystick.cli.numbers import number
 from hockeystick.cli.progress import bar
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.words import cut, shown
+from hockeystick.values.words import cut, place, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -55,13 +55,13 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
 @click.option("--parameter", metavar="NAME", help="Parameter that --target calibrates.  [default: noise-multiplier]")
 @options.number_option("--gap", help="Requested relative width of the intervals.")
 @options.output_option(help="File for the rows: .csv.  [default: standard output]")
-@options.number_option("--jobs", default=1, help="Number of processes.")
 def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
     delta: float | None,
     target: dict[str, float],
     parameter: str | None,
+    output: str | None,
     **asked: Any,
 ) -> None:
     """Answer one question about a plan at every point of a grid, as CSV with one row per point.
@@ -78,12 +78,20 @@ def sweep(
     free = [parameter or FREE] if target else []
     chosen = options.chosen_plan(plan, _filled(grid, free, flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)
+    _check_output(output)
     with options.flag_names(), bar("sweeping") as told:
         found = swept(chosen, grid, delta=delta, target=wanted, parameter=parameter, **asked, progress=told)
-    _say(found, asked["output"])
-    if found.failed:  # the rows are still written; the status and this line report the failures
-        click.echo(f"error: {found.failed} rows failed unexpectedly; each states its reason", err=True)
-        click.get_current_context().exit(FAILURE)
+    _say(found, output)
+
+
+def _check_output(output: str | None) -> None:
+    """Refuse an output file with a wrong ending, or in a missing folder, before anything is computed."""
+    if output is None:
+        return
+    if not output.lower().endswith(".csv"):
+        raise InvalidInputError(f"{place(output)}: the name of a sweep's file must end in .csv", "output")
+    if not Path(output).absolute().parent.is_dir():
+        raise InvalidInputError(f"{place(output)}: its folder does not exist; create it or give another name", "output")
 
 
 def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +134,7 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
 
 
 def _say(found: Sweep, output: str | None) -> None:
-    """Print the rows, or a summary if they were written to a file; in both cases, print assumptions and warnings."""
+    """Print the rows, or write them to a file and print a summary; in both cases, print assumptions and warnings."""
     from hockeystick.report.sweep import caveat_lines, sweep_answer
     from hockeystick.report.tables import print_answer, print_pairs
 
@@ -134,4 +142,5 @@ def _say(found: Sweep, output: str | None) -> None:
         click.echo(found.to_csv(), nl=False)
         print_pairs(caveat_lines(found), error=True)
     else:
+        found.to_csv(output)
         print_answer(sweep_answer(found, output))

@@ -22,7 +22,7 @@ from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.ask import solve, worse
-from hockeystick.engines.core.rounds import GaussianRounds, interval
+from hockeystick.engines.core.rounds import GaussianRounds, intervals, plans_of
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.budget import left, question, share
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
@@ -50,8 +50,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
     gap = checked_gap(gap)
     with question():
         if engine is AutoEngine and delta > 0:
-            targets = np.array([[log_left(delta, 0.0, next_up), log_left(delta, 0.0, next_down)]])
-            quick = _by_core(directions, Asked.epsilons(targets, gap or DEFAULT_GAP), lambda upper: upper)
+            quick = _by_core(directions, epsilons_asked([delta], gap), lambda upper: upper)
             if quick is not None:
                 return quick
         bound = _sided(
@@ -89,23 +88,45 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
     return found if directions.known_from_below else without_lower(directions, found)
 
 
-def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float]) -> Bound | None:
-    """Answer for Gaussian rounds in the worse direction; the core computes both at once (``engines/core/ask.py``).
+def epsilons_asked(deltas: Sequence[float], gap: float | None) -> Asked:
+    """Return the core's query for epsilons; the logarithm of each delta is rounded to the safe side of each end."""
+    targets = [[log_left(delta, 0.0, next_up), log_left(delta, 0.0, next_down)] for delta in deltas]
+    return Asked.epsilons(np.array(targets), gap or DEFAULT_GAP)
 
-    ``None`` for other rounds, and if the interval is wider than the requested gap times ``size`` of its upper end.
-    """
+
+def core_rounds(directions: Directions) -> GaussianRounds | None:
+    """Return the first direction of rounds that the core answers for in all directions; ``None`` for other rounds."""
     if not directions.tight:
         return None
-    sides = directions.adjacency.directions
-    rounds = [GaussianRounds.of(directions.rounds(side)) for side in sides]
-    first = rounds[0]
-    if first is None or (len(rounds) == 2 and rounds != [first._replace(add=False), first._replace(add=True)]):
+    first, *others = (GaussianRounds.of(directions.rounds(side)) for side in directions.adjacency.directions)
+    if first is None or (others and [first, *others] != [first._replace(add=False), first._replace(add=True)]):
         return None
-    found, adding = worse(first.plans, asked) if len(rounds) == 2 else (solve(first.plans, asked), [False])
-    narrow = interval(found)
-    if narrow is None or narrow.upper - narrow.lower > asked.gap[0, 0] * size(narrow.upper):
+    return first
+
+
+def by_core(some: Sequence[GaussianRounds], sides: Sequence[Direction], asked: Asked) -> list[Bound | None]:
+    """Return the core's answers for plans with equally many kinds of rounds, each in its worse direction.
+
+    Args:
+        some: rounds of each plan in the first direction (:func:`core_rounds`).
+        sides: directions of all these plans; the core computes both at once (``engines/core/ask.py``).
+        asked: query for each plan; a query for delta is answered by its logarithm.
+    """
+    plans = plans_of(some)
+    found, adding = worse(plans, asked) if len(sides) == 2 else (solve(plans, asked), [False] * len(some))
+    return [
+        None if one is None else bound_of(one, sides[int(side)])
+        for one, side in zip(intervals(found), adding, strict=True)
+    ]
+
+
+def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float]) -> Bound | None:
+    """Answer of the core; ``None`` for other rounds, and if the interval is wider than gap times size(upper end)."""
+    rounds = core_rounds(directions)
+    if rounds is None:
         return None
-    return bound_of(narrow, sides[int(adding[0])])
+    (found,) = by_core([rounds], directions.adjacency.directions, asked)
+    return None if found is None or found.upper - found.lower > asked.gap[0, 0] * size(found.upper) else found
 
 
 def _sided(

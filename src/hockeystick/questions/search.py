@@ -10,7 +10,7 @@ measurements decide.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hockeystick.numerics.budget import USED_UP, left, question, share
 from hockeystick.questions.parameters import Build, Parameter
@@ -20,16 +20,10 @@ from hockeystick.values.errors import UnreachableError
 from hockeystick.values.outward import shortest, six_digits
 
 SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measurements are then far less exact
-LONGEST_STEP = math.log(1e3)  # longest step in the logarithm of a parameter
-UNTRIED_STEP = math.log(16.0)  # longest step by a guessed slope
+LONGEST_STEP = math.log(100.0)  # longest step in the logarithm of a parameter
 MARGIN = 0.3  # aimed distance of the safe end beyond the root, relative to the tolerance
-GUESSES = 12  # largest number of quick guesses before the first measurement
-ROUGH = 0.1  # error of the logarithm of a parameter that is guessed
-GUESSED = 1e-3  # excess of a guess that suffices for a first measurement
 FAR_SIDE = 0.99  # aimed distance of the end that misses from the end that meets, relative to the tolerance
-OVERSHOOT = 1.05  # factor on the step to the root while one side is missing
 STALLED = 3  # number of steps without halving the bracket after which it is bisected
-MAX_STEPS = 200  # largest number of steps, after which the bracket so far is the answer
 SHARE = 0.3  # share of the remaining work that one measurement may use
 
 
@@ -66,75 +60,30 @@ class Search:
         self._met: Sample | None = None
         self._not: Sample | None = None
         self._last: list[Sample] = []
-        self._slope = -1.0  # default slope of the excess
         self._slow, self._width = 0, math.inf  # steps since the bracket had this width and was halved
         self.limited: str | None = None
 
     def run(self) -> tuple[Sample, Sample | None]:
         """Return the value that meets the target and the adjacent value that does not.
 
-        The search has four states. *Outward*: only one end of the bracket exists, and the search steps towards the
-        missing end, at most to the end of the range. *Closing*: both ends exist, and the bracket is wider than the
-        tolerance. *Unsure*: the bracket is closed, but the interval of the end that does not meet the target contains
-        the target. Then a value at the far end of the tolerance is measured once; a whole number is measured again with
-        all remaining work. *Closed*: the search is done.
+        While only one end of the bracket exists, the search steps towards the missing end, at most to the end of the
+        range. Then it shrinks the bracket to the tolerance.
 
         Raises:
             UnreachableError: no value meets the target.
         """
         with question():
-            return self._run()
-
-    def _run(self) -> tuple[Sample, Sample | None]:
-        start = self._parameter.start  # may be exactly the value that gave the target
-        guess = self._guessed(start)
-        self._measure(start if abs(self._y(guess) - self._y(start)) < ROUGH else guess)
-        sure = False
-        for _ in range(MAX_STEPS):
-            if self._met is None or self._not is None:
-                end = self._outwards()
-                if end is not None:
-                    return end, None
-            elif not self._closed(self._met, self._not):
-                self._measure(self._next(self._met, self._not))
-            elif sure or self._target.missed(self._not.bound):
-                break
-            elif self._parameter.whole:
-                sure = not self._asked_again()
-            else:
-                # too close to the root for the interval to decide; the tolerance permits a value farther away
-                sure = True
-                value = self._value(self._met.y - FAR_SIDE * self._tolerance)
-                if value != self._not.value:
-                    farther = self._measure(value)
-                    self._not = self._not if farther.met else farther
-        assert self._met is not None  # otherwise the search reached the end of the range, in far fewer steps
-        if self._not is not None and not self._target.missed(self._not.bound):
-            self.limited = self.limited or self._not.bound.reason or (USED_UP if left() <= 0 else None)
-        return self._met, self._not
-
-    def _guessed(self, start: float) -> float:
-        """Return the first value to measure: a root of the quick guess of the excess.
-
-        The slope of the guess is kept for the search.
-        """
-        value, last = start, None
-        for _ in range(0 if self._parameter.whole else GUESSES):  # a guess is poor for few rounds
-            excess = self._target.rough_excess(self._build(value))
-            if excess is None or not math.isfinite(excess):
-                return start
-            y = self._y(value)
-            if last is not None and y != last[0] and (excess - last[1]) / (y - last[0]) < 0:
-                self._slope = (excess - last[1]) / (y - last[0])
-            if abs(excess) < GUESSED:
-                return value
-            last = y, excess
-            step = -excess / self._slope
-            following = self._value(y + min(max(step, -LONGEST_STEP), LONGEST_STEP))
-            if following == value:
-                return value
-            value = following
-        return value
+            self._measure(self._parameter.start)  # may be exactly the value that gave the target
+            while self._met is None or self._not is None or not self._closed(self._met, self._not):
+                if self._met is not None and self._not is not None:
+                    self._measure(self._next(self._met, self._not))
+                elif self._met is not None and self._met.value == self._parameter.dearest:
+                    return self._met, None
+                else:
+                    self._outwards()
+            if not self._target.missed(self._not.bound):
+                self.limited = self.limited or self._not.bound.reason or (USED_UP if left() <= 0 else None)
+            return self._met, self._not
 
     def _closed(self, met: Sample, missed: Sample) -> bool:
         between = abs(met.value - missed.value)
@@ -160,7 +109,7 @@ class Search:
     def _inside(self, value: float) -> float:
         return min(max(value, self._parameter.least), self._parameter.most)
 
-    def _measure(self, value: float) -> Sample:
+    def _measure(self, value: float) -> None:
         if self._parameter.whole:
             value = float(round(value))
         plan, y = self._build(value), self._y(value)
@@ -175,49 +124,25 @@ class Search:
         elif not sample.met and (self._met is None or y < self._met.y) and (self._not is None or y > self._not.y):
             self._not = sample
         self._last = [*self._last[-1:], sample]
-        return sample
 
-    def _asked_again(self) -> bool:
-        """Measure the whole number next to the answer again, with more work, and return True if it meets the target.
+    def _outwards(self) -> None:
+        """Measure a value farther towards the missing end of the bracket, at least twice as far as the last step.
 
-        It then becomes the new answer, and the search for the number next to it continues.
+        Raises:
+            UnreachableError: not even the end of the range meets the target.
         """
-        beside = self._not
-        assert beside is not None
-        if beside.bound.reason is None or left() <= 0:
-            return False
-        bound = self._target.measure(self._build(beside.value), self._gap)
-        if not self._target.met(bound):
-            return False
-        self._met, self._not = replace(beside, bound=bound, excess=self._target.excess(bound), met=True), None
-        self._last = [self._met]
-        return True
-
-    def _outwards(self) -> Sample | None:
-        """Measure a value farther towards the missing end of the bracket.
-
-        Returns:
-            The sample at the end of the range if even that one meets the target, else ``None``.
-        """
-        safer = self._met is None
-        last = self._not if self._met is None else self._met
-        assert last is not None
-        end = self._parameter.safest if safer else self._parameter.dearest
-        if last.value == end:
-            if not safer:
-                return last
+        safer, last = self._met is None, self._last[-1]
+        if safer and last.value == self._parameter.safest:
             raise UnreachableError(self._unreachable(last))
-        y = self._root()
-        step = (y - last.y) if y is not None else min(abs(last.excess / self._slope), UNTRIED_STEP)
-        step = abs(step) * OVERSHOOT + 2 * self._tolerance if math.isfinite(step) else LONGEST_STEP
-        if len(self._last) > 1 and self._last[0].met == last.met:
+        root = self._root()
+        step = abs(last.excess if root is None else root - last.y) + 2 * self._tolerance
+        if len(self._last) > 1:
             step = max(step, 2 * abs(last.y - self._last[0].y))
         step = min(step, LONGEST_STEP)
         value = self._value(last.y + (step if safer else -step))
         if value == last.value:
             value = self._inside(value + (1 if self._parameter.costs != safer else -1))
         self._measure(value)
-        return None
 
     def _unreachable(self, nearest: Sample) -> str:
         name, what = self._parameter.name, self._target.name
@@ -248,15 +173,8 @@ class Search:
         if self._parameter.whole:
             low, high = sorted((met.value, missed.value))
             return min(max(self._value(root), low + 1), high - 1)
-        tolerance = self._tolerance
-        one, two = self._last
-        if abs(root - two.y) * abs(root - one.y) > 0.1 * tolerance:
-            aim = root
-        elif met.y - root > 0.7 * tolerance:
-            aim = root + MARGIN * tolerance
-        else:
-            aim = met.y - FAR_SIDE * tolerance
-        value = self._value(aim)
+        near = met.y - root <= 0.7 * self._tolerance
+        value = self._value(met.y - FAR_SIDE * self._tolerance if near else root + MARGIN * self._tolerance)
         return value if missed.y < self._y(value) < met.y else self._halved(met, missed)
 
     def _halved(self, met: Sample, missed: Sample) -> float:

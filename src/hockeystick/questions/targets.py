@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.accountants.auto import AutoAccountant
-from hockeystick.directions.rough import rough_epsilon
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.users import as_whole
 from hockeystick.values.band import Band
@@ -61,16 +60,7 @@ class Target(ABC):
 
     def excess(self, found: Bound) -> float:
         """Return a measure of how far the safe end exceeds the target: positive if missed, smooth in log(parameter)."""
-        return _log_ratio(found.upper - self._guessing, self.limit - self._guessing)
-
-    @property
-    def _guessing(self) -> float:
-        """Value of the quantity for an attacker who guesses; the excess compares gains over it. 0 for most targets."""
-        return 0.0
-
-    def rough_excess(self, plan: Plan) -> float | None:
-        """Return a quick guess of a plan's excess, if there is one."""
-        return None
+        return _log_ratio(found.upper, self.limit)
 
     def described(self) -> dict[str, Any]:
         """Return the target by its keys."""
@@ -98,11 +88,6 @@ class Epsilon(Target):
         if plan.whole:
             return _interval(as_whole(plan).epsilon(self.delta, gap))
         return AutoAccountant().epsilon(plan.directions, self.delta, gap)
-
-    def rough_excess(self, plan: Plan) -> float | None:
-        """Return a guess of the excess by the leading saddle-point term."""
-        guess = None if plan.whole else rough_epsilon(plan.directions, self.delta)
-        return None if guess is None else _log_ratio(guess, self.limit)
 
 
 @dataclass(frozen=True)
@@ -165,11 +150,6 @@ class TruePositiveRate(Target):
         """Return the certified interval of the true-positive rate at the target's false-positive rate."""
         return _bound(plan.profile(gap).tpr(self.fpr))
 
-    @property
-    def _guessing(self) -> float:
-        """True-positive rate of guessing, which equals the false-positive rate."""
-        return self.fpr
-
 
 @dataclass(frozen=True)
 class BayesRisk(Target):
@@ -181,12 +161,8 @@ class BayesRisk(Target):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _more_than(self._guessing, "min(prior, 1 - prior)", self.risk, "risk", "the error of guessing")
-
-    @property
-    def _guessing(self) -> float:
-        """Smallest error probability of an attacker who guesses by the prior alone."""
-        return min(self.prior, 1 - self.prior)
+        guessing = min(self.prior, 1 - self.prior)
+        _more_than(guessing, "min(prior, 1 - prior)", self.risk, "risk", "the error of guessing")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the certified interval of the Bayes risk at the target's prior."""
@@ -205,8 +181,8 @@ class BayesRisk(Target):
         return found.upper < self.limit
 
     def excess(self, found: Bound) -> float:
-        """Return the logarithm of the gain over guessing, relative to the gain that the target allows."""
-        return _log_ratio(self._guessing - found.lower, self._guessing - self.limit)
+        """Return a measure of how far the lower end is below the target."""
+        return -_log_ratio(found.lower, self.limit)
 
 
 @dataclass(frozen=True)
@@ -224,11 +200,6 @@ class Reconstruction(Target):
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Return the bound on the success probability."""
         return _bound(plan.profile(gap).reconstruction(self.baseline))
-
-    @property
-    def _guessing(self) -> float:
-        """Success of guessing."""
-        return self.baseline
 
 
 def _interval(found: Answer) -> Bound:

@@ -1,4 +1,4 @@
-"""Conversion of one direction of Gaussian rounds into a batch of one plan (``engines/core/ask.py``)."""
+"""Conversion of Gaussian rounds, each in one direction of a plan, into a batch (``engines/core/ask.py``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GaussianRounds(NamedTuple):
     """One direction of a plan of Gaussian rounds.
 
     Attributes:
-        kinds: mu, sampling rate and count of each kind of sampled rounds.
+        kinds: mu, sampling rate and count of each kind of sampled rounds, sorted.
         add: whether a record is added.
         variance: v of all unsampled rounds together; they equal one round with ``v = sum k mu^2`` (Dong, Roth, Su 2022
             [DRS22], Corollary 3.3).
@@ -49,7 +49,7 @@ class GaussianRounds(NamedTuple):
                 counts[kind] = counts.get(kind, 0) + count
             else:
                 return None
-        kinds = tuple((mu, rate, count) for (mu, rate), count in counts.items() if count)
+        kinds = tuple((mu, rate, count) for (mu, rate), count in sorted(counts.items()) if count)
         if len(adding) != 1 or not 0 < len(kinds) <= MOST_KINDS:
             return None
         if not all(
@@ -59,16 +59,19 @@ class GaussianRounds(NamedTuple):
             return None
         return cls(kinds, adding.pop(), math.fsum(variances))
 
-    @property
-    def plans(self) -> Plans:
-        """Return the direction as a batch of one plan."""
-        mu, rate, count = np.array(self.kinds, dtype=np.float64).T.copy()
-        rows = Rows(mu, rate, count, np.full(len(mu), self.add))
-        return Plans(rows, np.array([self.variance]), len(mu))
+
+def plans_of(some: Sequence[GaussianRounds]) -> Plans:
+    """Return the rounds of some plans, all with equally many kinds, as a batch."""
+    kinds = len(some[0].kinds)
+    mu, rate, count = np.array([kind for one in some for kind in one.kinds], dtype=np.float64).T.copy()
+    rows = Rows(mu, rate, count, np.repeat([one.add for one in some], kinds))
+    return Plans(rows, np.array([one.variance for one in some]), kinds)
 
 
-def interval(found: Found) -> Interval | None:
-    """Return the answer for a batch of one plan; ``None`` if there is none."""
-    ends = (found.lower, found.estimate, found.upper)
-    lower, estimate, upper, tilt = (float(each[0]) for each in (*ends, found.tilt))
-    return Interval(lower, estimate, upper, None, "contour", tilt) if lower <= upper < math.inf else None
+def intervals(found: Found) -> list[Interval | None]:
+    """Return the answer for each plan of a batch; ``None`` if there is none."""
+    columns = (found.lower, found.estimate, found.upper, found.tilt)
+    return [
+        Interval(lower, estimate, upper, None, "contour", tilt) if lower <= upper < math.inf else None
+        for lower, estimate, upper, tilt in zip(*(column.tolist() for column in columns), strict=True)
+    ]

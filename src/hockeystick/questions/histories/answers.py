@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.directions.certified import checked_gap
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING, Round
 from hockeystick.plan.sampling.poisson import Poisson
-from hockeystick.questions.many import epsilons
+from hockeystick.questions.many import answered, ends_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import HockeystickError
@@ -83,34 +84,23 @@ def answers(
     >>> found.upper.round(4).tolist(), found.reasons
     ([1.8282, 0.0], [None, None])
     """
-    epsilons([Plan([], adjacency)], domains.delta(delta), gap=gap)  # an invalid question is not the fault of a history
+    delta, relation = domains.delta(delta), Adjacency.parse(adjacency)
+    plans = [_tried(history, relation) for history in histories]
     ends = np.full((3, len(histories)), np.nan)
-    reasons: list[str | None] = [None] * len(histories)
-
-    def ask(plans: dict[int, Plan]) -> None:
-        found = epsilons(plans.values(), delta, gap=gap)
-        ends[:, list(plans)] = found.lower, found.estimate, found.upper
-        for number, reason in zip(plans, found.reasons, strict=True):
-            reasons[number] = reason
-
-    def refuse(number: int, error: HockeystickError) -> None:
-        error.args = (str(error).removeprefix("plan 0: "), *error.args[1:])  # it was the only plan of its call
-        if stop:
-            raise error
-        reasons[number] = str(error)
-
-    plans: dict[int, Plan] = {}
-    for number, history in enumerate(histories):
-        try:
-            plans[number] = plan_of(history, adjacency)
-        except HockeystickError as error:
-            refuse(number, error)
-    try:
-        ask(plans)
-    except HockeystickError:  # one of them is refused: each is computed separately
-        for number, plan in plans.items():
-            try:
-                ask({number: plan})
-            except HockeystickError as error:
-                refuse(number, error)
+    reasons: list[str | None] = []
+    for number, one in enumerate(answered(plans, "epsilon", [delta] * len(plans), checked_gap(gap))):
+        if isinstance(one, HockeystickError):
+            if stop:
+                raise one
+            reasons.append(str(one))
+        else:
+            ends[:, number] = ends_of(one)
+            reasons.append(one.reason)
     return Answers(ends[0], ends[1], ends[2], reasons)
+
+
+def _tried(history: History, adjacency: Adjacency) -> Plan | HockeystickError:
+    try:
+        return plan_of(history, adjacency)
+    except HockeystickError as error:
+        return error

@@ -1,6 +1,6 @@
 """The grid of a sweep: the varied parameters, their values, and the plan at each point.
 
-Points are numbered from 0; the last parameter changes fastest. The plan at a point is made from a template plan by
+The last parameter changes fastest. The plan at a point is made from a template plan by
 setting one parameter after the other, in the order of :data:`SETTING`, not of the grid. So a template with epochs keeps
 its epochs, whatever the batch size, and the plan depends only on the point.
 """
@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import PARAMETERS, build_of
@@ -46,37 +43,8 @@ Point = tuple[float, ...]
 """Values of one axis, in the order of the grid."""
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Axes of a sweep.
-
-    Attributes:
-        axes: distinct values of each parameter, by the name of its column in the table; the first parameter changes
-            slowest.
-    """
-
-    axes: Mapping[str, Point]
-
-    def __len__(self) -> int:
-        return math.prod(map(len, self.axes.values()))
-
-    @property
-    def parameters(self) -> list[str]:
-        """Names of the parameters in the order of the axes; a column ``count`` stands for the parameter steps."""
-        return [parameter_of(name) for name in self.axes]
-
-    def point(self, number: int) -> dict[str, float]:
-        """Return the value of each parameter at the point of this number.
-
-        >>> Grid({"noise_multiplier": (1.0, 2.0), "steps": (10, 20, 30)}).point(4)
-        {'noise_multiplier': 2.0, 'steps': 20}
-        """
-        places = np.unravel_index(number, [len(values) for values in self.axes.values()])
-        return {name: values[place] for (name, values), place in zip(self.axes.items(), places, strict=True)}
-
-
-def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
-    """Return the validated grid of a mapping.
+def grid_of(template: Plan, given: object, free: str | None = None) -> dict[str, Point]:
+    """Return the distinct values of each parameter, by the name of its column in the table.
 
     Args:
         template: plan whose parameters vary.
@@ -89,7 +57,7 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
 
     >>> from hockeystick import dp_sgd
     >>> grid_of(dp_sgd(1.0, 0.01, 1000), {"noise-multiplier": [1, 2], "count": 100})
-    Grid(axes={'noise_multiplier': (1.0, 2.0), 'count': (100,)})
+    {'noise_multiplier': (1.0, 2.0), 'count': (100,)}
     """
     if not isinstance(given, Mapping) or not given:
         raise unmet("grid", 'must map parameter names to values, such as {"noise_multiplier": [0.5, 1, 2]}', given)
@@ -99,11 +67,12 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
         if parameter_of(name) in map(parameter_of, axes):
             raise InvalidInputError(f"grid: {name} is given twice; give it once", "grid")
         axes[name] = _values(name, values)
-    grid = Grid(axes)
-    _check_together(grid.parameters, free)
-    if len(grid) > MOST_POINTS:
-        raise InvalidInputError(f"grid must have at most {MOST_POINTS:,} points; received {len(grid):,}", "grid")
-    for parameter in [*grid.parameters, *([] if free is None else [free])]:
+    parameters = [parameter_of(name) for name in axes]
+    _check_together(parameters, free)
+    points = math.prod(map(len, axes.values()))
+    if points > MOST_POINTS:
+        raise InvalidInputError(f"grid must have at most {MOST_POINTS:,} points; received {points:,}", "grid")
+    for parameter in [*parameters, *([] if free is None else [free])]:
         if parameter != DELTA:
             build_of(template, parameter)  # refuses a parameter that the plan lacks
     several = max(item.steps_per_round for item in template.rounds)
@@ -111,7 +80,7 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> Grid:
         raise InvalidInputError(
             f"grid: count is ambiguous, because a round has {several} steps; give steps or epochs", "grid"
         )
-    return grid
+    return axes
 
 
 def plan_at(template: Plan, point: Mapping[str, float]) -> Plan:
