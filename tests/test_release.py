@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 import tarfile
 import tomllib
 import zipfile
@@ -12,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from release_check import (
-    IMPORTS,
     Archive,
     ReleaseError,
     check_metadata,
@@ -109,26 +106,3 @@ def test_archives_are_read(tmp_path: Path) -> None:
 def test_the_package_needs_no_file_that_git_does_not_keep() -> None:
     """What is read at run time lies beside the code, and is kept."""
     assert {"src/hockeystick/py.typed", "src/hockeystick/values/bibliography.toml"} <= set(repository_files())
-
-
-@pytest.mark.parametrize(("module", "package"), IMPORTS.items(), ids=list(IMPORTS.values()))
-def test_an_integration_without_its_package_says_what_to_install(module: str, package: str) -> None:
-    code = (
-        "import sys\n"
-        "for name in ('opacus', 'dp_accounting', 'torch'): sys.modules[name] = None\n"
-        f"try: import {module}\n"
-        "except ModuleNotFoundError as error: print(error)\n"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.startswith(
-        f"this integration needs {package}, which is missing; install it with `pip install {package}`"
-    )
-    assert said.count("\n") == 1
-
-
-def test_another_missing_package_is_named_as_it_is() -> None:
-    """What an integration's package needs itself is that package's to say."""
-    from hockeystick.integrations.needed import missing
-
-    error = ModuleNotFoundError("No module named 'absl'", name="absl")
-    assert missing(error) is error

@@ -95,8 +95,8 @@ def opacus_questions() -> dict[str, tuple[Callable[[], object], Callable[[], obj
     from opacus.accountants import create_accountant
     from opacus.accountants.utils import get_noise_multiplier
 
-    from hockeystick.integrations.noise import least_noise_multiplier
-    from hockeystick.integrations.opacus import MECHANISM
+    from hockeystick.integrations.opacus import MECHANISM, least_noise_multiplier
+    from hockeystick.plan.plan import Plan
 
     def epsilon(mechanism: str) -> object:
         accountant = create_accountant(mechanism)
@@ -107,7 +107,7 @@ def opacus_questions() -> dict[str, tuple[Callable[[], object], Callable[[], obj
         "epsilon of 225 steps": (lambda: epsilon("prv"), lambda: epsilon(MECHANISM)),
         "noise for epsilon 2": (
             lambda: get_noise_multiplier(**TRAINING, epochs=3, accountant="prv"),
-            lambda: least_noise_multiplier(2.0, 1e-5, 1 / 75, 225),
+            lambda: least_noise_multiplier(2.0, 1e-5, 1 / 75, 225, Plan([])),
         ),
     }
 

@@ -173,7 +173,7 @@ def test_the_grid_of_the_readme_is_taken_by_its_plan_of_two_kinds(tmp_path: Path
     assert [row["steps"] for row in csv.DictReader(io.StringIO(result.stdout))] == ["1005", "2005"] * 2
     line = refused("sweep", plan, "--grid", "steps=10,20")
     assert "--steps is ambiguous in a plan with 2 kinds of rounds" in line
-    assert "noise-multiplier, scale, noise, sample-rate, batch-size, epochs instead" in line
+    assert "calibrate another parameter" in line
 
 
 def test_who_gives_an_epsilon_and_a_delta_is_told_of_the_target() -> None:

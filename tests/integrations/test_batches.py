@@ -19,7 +19,6 @@ from hockeystick.integrations.batches import (
     FixedSizeBatches,
     PoissonBatches,
     RandomAllocationBatches,
-    TruncatedPoissonBatches,
     subset,
     uniform,
 )
@@ -94,12 +93,12 @@ def test_each_record_is_in_one_step_of_an_epoch_all_equally_likely() -> None:
 def test_what_is_kept_of_a_batch_that_is_too_large_is_random() -> None:
     """Three records at rate 1/2, at most one kept: every size with its probability, every record alike."""
     rounds = 16_000
-    drawn = epochs(TruncatedPoissonBatches(3, 1, sample_rate=0.5, steps=1, seed=2), rounds)
+    drawn = epochs(PoissonBatches(3, max_batch_size=1, sample_rate=0.5, steps=1, seed=2), rounds)
     seen = Counter(tuple(epoch[0]) for epoch in drawn)
     kept = (1 - 1 / 8) / 3
     expected = [rounds / 8, *[rounds * kept] * 3]
     assert chisquare([seen[part] for part in [(), (0,), (1,), (2,)]], expected).pvalue > LEAST_P
-    two = epochs(TruncatedPoissonBatches(4, 2, sample_rate=0.9, steps=1, seed=6), rounds)
+    two = epochs(PoissonBatches(4, max_batch_size=2, sample_rate=0.9, steps=1, seed=6), rounds)
     full = Counter(tuple(epoch[0]) for epoch in two if len(epoch[0]) == 2)
     assert chisquare(list(full.values())).pvalue > LEAST_P
 
@@ -126,7 +125,7 @@ def test_whole_numbers_are_uniform() -> None:
         (lambda seed: PoissonBatches(50, sample_rate=0.1, steps=4, seed=seed), 4),
         (lambda seed: FixedSizeBatches(50, 6, seed=seed), 9),
         (lambda seed: RandomAllocationBatches(50, 7, seed=seed), 7),
-        (lambda seed: TruncatedPoissonBatches(50, 5, batch_size=6, seed=seed), 9),
+        (lambda seed: PoissonBatches(50, max_batch_size=5, batch_size=6, seed=seed), 9),
     ],
 )
 def test_a_state_goes_on_where_it_was(make: Any, steps: int) -> None:
@@ -181,7 +180,7 @@ def test_the_scheme_is_what_a_plan_takes() -> None:
     assert PoissonBatches(60_000, sample_rate=0.01).sampling == Poisson(0.01)
     assert FixedSizeBatches(100, 7).sampling == WithoutReplacement(7, 100)
     assert RandomAllocationBatches(100, 7).sampling == RandomAllocation(7, dataset_size=100)
-    assert TruncatedPoissonBatches(100, 30, batch_size=20).sampling == TruncatedPoisson(0.2, 100, 30)
+    assert PoissonBatches(100, max_batch_size=30, batch_size=20).sampling == TruncatedPoisson(0.2, 100, 30)
     assert len(PoissonBatches(60_000, batch_size=256)) == len(FixedSizeBatches(60_000, 256)) == 235
 
 
@@ -203,7 +202,7 @@ def test_the_scheme_is_what_a_plan_takes() -> None:
         ),
         (lambda: RandomAllocationBatches(3, 2).load_state_dict({"step": 1, "number": 1, "drawn": None}), "drawn"),
         (lambda: RandomAllocationBatches(3, 0), "steps_per_epoch"),
-        (lambda: TruncatedPoissonBatches(10, 0, batch_size=2), "max_batch_size"),
+        (lambda: PoissonBatches(10, max_batch_size=0, batch_size=2), "max_batch_size"),
     ],
 )
 def test_refusals_name_the_key(make: Any, key: str) -> None:

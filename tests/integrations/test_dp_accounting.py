@@ -184,7 +184,7 @@ CONVERTED = [
         ADD_OR_REMOVE,
         [hs.Round(hs.Gaussian(1.0), hs.Poisson(0.5))],
     ),
-    (events.DiscreteLaplaceDpEvent(0.25, 1), ADD_OR_REMOVE, [hs.RandomizedResponse(0.25)]),
+    (events.DiscreteLaplaceDpEvent(0.25, 1), ADD_OR_REMOVE, [hs.DiscreteLaplace(4.0)]),
     (events.DiscreteLaplaceDpEvent(0.1, 3), ADD_OR_REMOVE, [hs.DiscreteLaplace(10.0, 3)]),
     (events.DiscreteLaplaceDpEvent(0.1, 3), SPECIAL, [hs.DiscreteLaplace(10.0, 3)]),
     (

@@ -33,8 +33,7 @@ from torch.utils.data import (
 import hockeystick as hs
 from hockeystick.integrations.draws import drawn
 from hockeystick.integrations.history import plan_from_history
-from hockeystick.integrations.noise import least_noise_multiplier
-from hockeystick.integrations.opacus import HockeystickAccountant, PrivacyEngine
+from hockeystick.integrations.opacus import HockeystickAccountant, PrivacyEngine, least_noise_multiplier
 from hockeystick.questions.calibration import TOLERANCE
 
 BATCHES = 75
@@ -569,6 +568,6 @@ def test_targets_outside_their_domain_are_refused(changed: dict[str, float], mes
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0, 40.0])
 @pytest.mark.parametrize(("rate", "steps"), [(1.0, 3), (0.01, 1000), (0.2, 50)])
 def test_the_noise_meets_the_target_and_just_less_misses_it(epsilon: float, rate: float, steps: int) -> None:
-    noise = least_noise_multiplier(epsilon, DELTA, rate, steps)
+    noise = least_noise_multiplier(epsilon, DELTA, rate, steps, hs.Plan([]))
     assert hs.dp_sgd(noise, rate, steps).epsilon(DELTA).upper <= epsilon
     assert hs.dp_sgd(noise * (1 - 2 * TOLERANCE), rate, steps).epsilon(DELTA).upper > epsilon

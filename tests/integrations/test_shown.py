@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import pytest
 from integrations_shown import PAGE, SECTION, change, run, shown
 
-import hockeystick as hs
-
-PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PACKAGES = {"opacus": 2, "dp_accounting": 1}
 
 
@@ -37,16 +31,6 @@ def test_one_import_and_at_most_one_argument_change(package: str, lines: int) ->
 def test_the_page_shows_what_is_printed(package: str) -> None:
     found = shown(package, run(f"{package}_original"), run(f"{package}_certified"))
     assert part(package) == found, "tools/integrations_shown.py --write brings it up to date"
-
-
-def test_the_page_shows_how_to_treat_a_frame() -> None:
-    (code,) = (block for block in PYTHON.findall(PAGE.read_text(encoding="utf-8")) if "frames.epsilon(" in block)
-    *lines, last = code.strip().splitlines()
-    names: dict[str, Any] = {}
-    exec("\n".join(lines), names)  # noqa: S102  # what the page shows
-    found = eval(last, names)
-    assert list(found.columns) == ["epsilon_lower", "epsilon_upper"]
-    assert found["epsilon_upper"][2] == hs.dp_sgd(1.2, 0.01, 10_000).epsilon(1e-6).upper
 
 
 def test_the_page_has_the_times_of_each_package() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import namedtuple
 from typing import Any
 
@@ -14,7 +13,6 @@ from torch.utils.data import (
     BatchSampler,
     DataLoader,
     Dataset,
-    DistributedSampler,
     IterableDataset,
     RandomSampler,
     SubsetRandomSampler,
@@ -126,20 +124,6 @@ def test_what_a_loader_does(made: Any, scheme: str | None, parameters: dict[str,
     assert found.parameters == pytest.approx(parameters)
     assert sampling is None or isinstance(found.sampling, sampling)
     assert found.why
-
-
-def test_processes_that_share_out_an_order_are_one_loader() -> None:
-    """Step by step, the batches of all processes together are those of one shuffled loader."""
-    loaders = [DataLoader(DATA, 2, sampler=DistributedSampler(DATA, num_replicas=2, rank=rank)) for rank in range(2)]
-    found = scheme_of(loaders[0])
-    assert (found.scheme, found.parameters) == ("shuffled", {"batch_size": 4, "dataset_size": 10})
-    assert "adjacency 'replace-one'" in found.why
-    steps = [sorted([*one, *other]) for one, other in zip(*(made.batch_sampler for made in loaders), strict=True)]
-    assert [len(step) for step in steps] == [4, 4, 2]
-    assert sorted(itertools.chain(*steps)) == list(range(10))
-    uneven = scheme_of(DataLoader(DATA, 2, sampler=DistributedSampler(DATA, num_replicas=3, rank=0)))
-    assert uneven.scheme is None
-    assert "do not divide among 3 processes" in uneven.why
 
 
 def test_classes_of_ones_own_are_not_believed() -> None:

@@ -449,10 +449,6 @@ LAW = hk.Round(hk.Gaussian(1))
             "direction must be one of 'remove', 'add', 'replace-one', 'zero-out', 'restore'; received 'both'",
         ),
         (
-            lambda: hk.Accountant().step(1.1, 0.01),
-            "a step takes one Round, or noise_multiplier= and sample_rate= by keyword",
-        ),
-        (
             lambda: ONE.epsilon(epsilon=1e-5),
             "accountant 'auto' has no option 'epsilon'; it has none; epsilon takes a delta",
         ),

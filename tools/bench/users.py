@@ -20,7 +20,8 @@ import numpy as np
 from bench.environments import HOME
 from hockeystick.integrations import users as module
 from hockeystick.integrations.users import users
-from hockeystick.questions.histories.answers import Answers, History
+from hockeystick.questions.histories.answers import History
+from hockeystick.values.band import PlanBand
 
 NOISES = (0.6, 0.8, 1.0, 1.2, 1.5, 2.0)
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
@@ -62,10 +63,10 @@ def kept(many: int, of: int, path: Path) -> None:
         pyarrow.parquet.write_table(pa.table(rows(many, of)), path, row_group_size=1 << 20)
 
 
-def nothing_known(histories: Sequence[History], *_: Any, **__: Any) -> Answers:
+def nothing_known(histories: Sequence[History], *_: Any, **__: Any) -> PlanBand:
     """What stands for answers where all else is measured."""
     ones = np.ones(len(histories))
-    return Answers(ones, ones, ones, [None] * len(histories))
+    return PlanBand(ones, ones, ones, "upper", reasons=(None,) * len(histories))
 
 
 def pieces(path: Path) -> Iterator[dict[str, Any]]:

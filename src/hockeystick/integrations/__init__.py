@@ -7,6 +7,5 @@ Each module imports the tool that it integrates; this package imports none.
 - ``hockeystick.integrations.torch``: PyTorch loaders that draw batches by a sampling scheme, and recognition of the
   scheme of a given loader;
 - ``hockeystick.integrations.batches``: samplers of batches for any training loop, which need only NumPy;
-- ``hockeystick.integrations.frames``: epsilon of every row of a pandas or Polars frame;
 - ``hockeystick.integrations.history``: a plan from a list of (noise multiplier, sample rate, steps).
 """

@@ -163,10 +163,14 @@ class Batches(ABC):
 class PoissonBatches(Batches):
     """Poisson batches: each record enters each batch independently (``sampling = "poisson"``). A batch may be empty.
 
+    With ``max_batch_size``, a random subset of that size is used in place of a larger batch
+    (``sampling = "truncated-poisson"``).
+
     Args:
         dataset_size: number of records.
-        batch_size: expected size of a batch; give either this or ``sample_rate``.
-        sample_rate: probability that a record enters a batch.
+        batch_size: expected size of a batch before truncation; give either this or ``sample_rate``.
+        sample_rate: probability that a record enters a batch before truncation.
+        max_batch_size: largest size of a batch; unlimited by default.
         steps: number of batches of an epoch; by default ``ceil(dataset_size / batch_size)``, or
             ``ceil(1 / sample_rate)``.
         seed: seed of the generator; by default the operating system's random numbers are used.
@@ -179,9 +183,11 @@ class PoissonBatches(Batches):
     (235, 0.004266666666666667)
     >>> sum(len(batch) for batch in batches) > 50_000
     True
+    >>> max(len(batch) for batch in PoissonBatches(1000, batch_size=18, max_batch_size=20)) <= 20
+    True
     """
 
-    sampling: Poisson
+    sampling: Poisson | TruncatedPoisson
 
     def __init__(
         self,
@@ -189,14 +195,24 @@ class PoissonBatches(Batches):
         *,
         batch_size: int | None = None,
         sample_rate: float | None = None,
+        max_batch_size: int | None = None,
         steps: int | None = None,
         seed: int | None = None,
     ) -> None:
-        sampling = _poisson(dataset_size, batch_size, sample_rate)
-        super().__init__(sampling, dataset_size, sampling.steps_per_epoch if steps is None else steps, seed)
+        size = None if batch_size is None else dataset_size
+        poisson = Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
+        assert poisson.sample_rate is not None  # derived from the sizes
+        sampling: Poisson | TruncatedPoisson = poisson
+        if max_batch_size is not None:
+            sampling = TruncatedPoisson(poisson.sample_rate, dataset_size, max_batch_size)
+        self._rate, self._most = poisson.exact_rate, max_batch_size
+        super().__init__(sampling, dataset_size, poisson.steps_per_epoch if steps is None else steps, seed)
 
     def _batch(self, step: int, words: Words) -> Indices:
-        return coins(words, self.dataset_size, self.sampling.exact_rate)
+        chosen = coins(words, self.dataset_size, self._rate)
+        if self._most is None or len(chosen) <= self._most:
+            return chosen
+        return chosen[subset(words, len(chosen), self._most)]
 
 
 class FixedSizeBatches(Batches):
@@ -269,55 +285,6 @@ class RandomAllocationBatches(Batches):
                 "drawn",
             )
         return np.array(drawn, dtype=np.int64)
-
-
-class TruncatedPoissonBatches(Batches):
-    """Poisson batches of a limited size (``sampling = "truncated-poisson"``).
-
-    If a Poisson batch is larger than ``max_batch_size``, a random subset of that size is used.
-
-    Args:
-        dataset_size: number of records.
-        max_batch_size: largest size of a batch.
-        batch_size: expected size of a batch before truncation; give either this or ``sample_rate``.
-        sample_rate: probability that a record is sampled.
-        steps: number of batches of an epoch; by default ``ceil(1 / rate)``.
-        seed: seed of the generator; by default the operating system's random numbers are used.
-
-    Raises:
-        InvalidInputError: a value is outside its domain, or not exactly one of batch_size and sample_rate is given.
-
-    >>> max(len(batch) for batch in TruncatedPoissonBatches(1000, 20, batch_size=18)) <= 20
-    True
-    """
-
-    sampling: TruncatedPoisson
-
-    def __init__(
-        self,
-        dataset_size: int,
-        max_batch_size: int,
-        *,
-        batch_size: int | None = None,
-        sample_rate: float | None = None,
-        steps: int | None = None,
-        seed: int | None = None,
-    ) -> None:
-        whole = _poisson(dataset_size, batch_size, sample_rate)
-        assert whole.sample_rate is not None  # derived from the sizes
-        self._rate = whole.exact_rate
-        sampling = TruncatedPoisson(whole.sample_rate, dataset_size, max_batch_size)
-        super().__init__(sampling, dataset_size, whole.steps_per_epoch if steps is None else steps, seed)
-
-    def _batch(self, step: int, words: Words) -> Indices:
-        chosen, most = coins(words, self.dataset_size, self._rate), self.sampling.max_batch_size
-        return chosen if len(chosen) <= most else chosen[subset(words, len(chosen), most)]
-
-
-def _poisson(dataset_size: int, batch_size: int | None, sample_rate: float | None) -> Poisson:
-    """Return Poisson sampling, given by a sample rate or by both a batch size and the dataset size."""
-    size = None if batch_size is None else dataset_size
-    return Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
 
 
 def coins(words: Words, among: int, rate: Fraction) -> Indices:

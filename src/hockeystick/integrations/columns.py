@@ -32,11 +32,6 @@ def is_frame(value: object) -> bool:
     return isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__"))
 
 
-def names_of(frame: Any) -> list[str]:
-    """Return the column names of a frame."""
-    return list(frame if isinstance(frame, Mapping) else frame.columns)
-
-
 def columns_of(frame: Any, names: Mapping[str, str]) -> dict[str, Column]:
     """Return columns of a frame as one-dimensional arrays of equal length.
 
@@ -50,7 +45,7 @@ def columns_of(frame: Any, names: Mapping[str, str]) -> dict[str, Column]:
     Raises:
         InvalidInputError: the frame lacks a column, a column does not have one dimension, or the lengths differ.
     """
-    known = names_of(frame)
+    known = list(frame if isinstance(frame, Mapping) else frame.columns)
     found: dict[str, Column] = {}
     for key, name in names.items():
         if name not in known:
@@ -165,12 +160,3 @@ def like(frame: Any, columns: Mapping[str, Column]) -> Any:
     values = {name: column.tolist() if column.dtype == object else column for name, column in columns.items()}
     texts = {name: polars.String for name in columns if name.endswith("_reason")}  # also where all are null
     return polars.DataFrame(values, schema_overrides=texts).with_columns(polars.selectors.float().fill_nan(None))
-
-
-def with_columns(frame: Any, columns: Mapping[str, Column]) -> Any:
-    """Return a copy of the frame with new columns."""
-    if isinstance(frame, Mapping):
-        return {**frame, **columns}
-    if hasattr(frame, "assign"):
-        return frame.assign(**columns)
-    return frame.with_columns(like(frame, columns).get_columns())

@@ -15,7 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from hockeystick.integrations.needed import missing
+import dp_accounting
+from dp_accounting import NeighboringRelation
+from dp_accounting import dp_event as events
+
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
 from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
@@ -36,13 +39,6 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.values.exact import decimal, towards
-
-try:
-    import dp_accounting
-    from dp_accounting import NeighboringRelation
-    from dp_accounting import dp_event as events
-except ModuleNotFoundError as error:
-    raise missing(error) from None
 
 ADD_OR_REMOVE_ONE, REPLACE_ONE, REPLACE_SPECIAL = (
     NeighboringRelation.ADD_OR_REMOVE_ONE,
@@ -193,13 +189,7 @@ def _noisy(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """Yield the round of discrete Laplace noise with parameter a.
-
-    With sensitivity 1, P(x) / P(x - 1) is e^a or e^-a. The privacy loss then has the same two values as in randomised
-    response, which is the round. With a larger integer sensitivity, or if a record is replaced by one that contributes
-    nothing, the round is the discrete Laplace mechanism with that sensitivity. A pure epsilon alone would not determine
-    the effect of sampling.
-    """
+    """Yield the round of discrete Laplace noise with parameter a: of scale 1/a, rounded down."""
     _check_relation(event, relation, ADD_OR_REMOVE_ONE, REPLACE_SPECIAL)
     if event.sensitivity == 0:
         return
@@ -207,12 +197,9 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
         # e^(-a |x|) tanh(a / 2) is no mass function at a = 0; dp_accounting takes it as no protection
         yield NonPrivate(event)
         return
-    sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
+    sensitivity = int(WHOLE.check(event.sensitivity, "sensitivity"))
     parameter = POSITIVE.check(event.noise_parameter, "noise_parameter")
-    if relation is REPLACE_SPECIAL or sensitivity > 1:
-        yield Round(DiscreteLaplace(towards(1 / decimal(parameter), up=False), int(sensitivity)))
-    else:
-        yield Round(RandomizedResponse(towards(decimal(parameter), up=True)))
+    yield Round(DiscreteLaplace(towards(1 / decimal(parameter), up=False), sensitivity))
 
 
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:

@@ -20,25 +20,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from opacus import PrivacyEngine as OpacusPrivacyEngine
+from opacus.accountants import IAccountant, register_accountant
+from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
+
 from hockeystick.integrations.draws import Draws, check_accumulated, drawn
-from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
-from hockeystick.integrations.needed import missing
-from hockeystick.integrations.noise import least_noise_multiplier
+from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history, training_round
 from hockeystick.plan.caveats import told
-from hockeystick.plan.plan import Plan
+from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.round import NO_SAMPLING
 from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.questions.calibration import calibrate
+from hockeystick.questions.targets import Epsilon
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
-
-try:
-    from opacus import PrivacyEngine as OpacusPrivacyEngine
-    from opacus.accountants import IAccountant, register_accountant
-    from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
-except ModuleNotFoundError as error:
-    raise missing(error) from None
 
 MECHANISM = "hockeystick"
 """Name of the accountant in Opacus."""
@@ -65,6 +62,7 @@ class HockeystickAccountant(IAccountant):
         adjacency: neighbouring relation of all answers; it does not affect the history.
 
     Attributes:
+        adjacency: neighbouring relation of all answers.
         history: list of (noise multiplier, sample rate, steps), as in all accountants of Opacus; successive equal steps
             are one entry.
         checked: True if the engine of this module made the loader of every step; otherwise answers are not called
@@ -77,12 +75,7 @@ class HockeystickAccountant(IAccountant):
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self.history: list[Entry] = []
         self.checked = False
-        self._adjacency = Adjacency.parse(adjacency)
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """Neighbouring relation of all answers."""
-        return self._adjacency
+        self.adjacency = Adjacency.parse(adjacency)
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """Record one step of the optimiser.
@@ -182,13 +175,12 @@ class HockeystickAccountant(IAccountant):
                 accountant or adjacency.
             UnsupportedError: the state is of an earlier version and includes passes without Poisson sampling.
         """
-        for key in ("history", "mechanism"):
-            if not isinstance(state_dict, Mapping) or key not in state_dict:
-                raise InvalidInputError(
-                    "the accountant's state must be a mapping with the keys 'history' and 'mechanism'; received "
-                    + domains.shown(state_dict),
-                    key,
-                )
+        if not isinstance(state_dict, Mapping) or not {"history", "mechanism"} <= set(state_dict):
+            raise InvalidInputError(
+                "the accountant's state must be a mapping with the keys 'history' and 'mechanism'; received "
+                + domains.shown(state_dict),
+                "state",
+            )
         if state_dict["mechanism"] != MECHANISM:
             raise InvalidInputError(
                 f"mechanism must be {MECHANISM!r}; received {domains.shown(state_dict['mechanism'])}; to continue "
@@ -296,10 +288,38 @@ class PrivacyEngine(OpacusPrivacyEngine):
         if not kwargs.get("poisson_sampling", True):
             raise UnsupportedError(ONLY_POISSON)
         steps = math.ceil(epochs * batches)
-        noise = least_noise_multiplier(
-            target_epsilon, target_delta, drawn(1 / batches), steps, spent=self.accountant.plan
-        )
+        noise = least_noise_multiplier(target_epsilon, target_delta, drawn(1 / batches), steps, self.accountant.plan)
         return self.make_private(data_loader=data_loader, noise_multiplier=noise, **kwargs)
+
+
+def least_noise_multiplier(epsilon: float, delta: float, sample_rate: float, steps: int, spent: Plan) -> float:
+    """Return the smallest noise multiplier with which Poisson-sampled Gaussian steps meet (epsilon, delta).
+
+    Args:
+        epsilon: target epsilon, greater than 0.
+        delta: target delta, in (0, 1).
+        sample_rate: probability that a record enters a batch, in (0, 1].
+        steps: number of steps to run, at least 1.
+        spent: plan of earlier steps, which count towards the target and set the adjacency.
+
+    Returns:
+        A noise multiplier at which the certified upper end of epsilon is at most the target. It exceeds the smallest
+        such noise multiplier by at most one part per million.
+
+    Raises:
+        InvalidInputError: a value is outside its domain, or earlier steps exceed the target.
+        UnreachableError: no noise multiplier meets the target.
+    """
+    epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "target_epsilon")
+    target = Epsilon(epsilon, delta=target_delta(delta))
+    used = spent.epsilon(delta).upper
+    if used >= epsilon:
+        raise InvalidInputError(
+            f"target_epsilon must be greater than {used!r}, the epsilon of the recorded steps at delta {delta:g}; "
+            f"received {epsilon!r}",
+            "target_epsilon",
+        )
+    return calibrate(lambda noise: spent + training_round(noise, sample_rate, steps), "noise-multiplier", target).value
 
 
 def _replaced(loader: Any) -> str | None:

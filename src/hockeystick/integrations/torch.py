@@ -22,30 +22,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+    default_collate,
+)
+
 from hockeystick.integrations.batches import Batches
 from hockeystick.integrations.draws import drawn
-from hockeystick.integrations.needed import missing
 from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.values.errors import InvalidInputError
-
-try:
-    import torch
-    from torch.utils.data import (
-        BatchSampler,
-        DataLoader,
-        Dataset,
-        DistributedSampler,
-        IterableDataset,
-        RandomSampler,
-        SequentialSampler,
-        SubsetRandomSampler,
-        WeightedRandomSampler,
-        default_collate,
-    )
-except ModuleNotFoundError as error:
-    raise missing(error) from None
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
 """Classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their names say."""
@@ -159,8 +154,6 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
             "removing a record moves others to different batches in a fixed order"
         )
         return replace(found, why=why)
-    if type(sampler) is DistributedSampler and len(sampler.dataset) == size:
-        return _shared_out(sampler.num_replicas, batch_size, size, drop_last)
     if type(sampler) is SubsetRandomSampler:
         return _shuffled(batch_size, len(sampler.indices), drop_last)
     if type(sampler) is WeightedRandomSampler:
@@ -190,21 +183,6 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
     sampling = Shuffled(batch_size=min(batch_size, size), dataset_size=size, drop_last=drops) if size else None
     parameters = {"batch_size": batch_size, "dataset_size": size, **({"drop_last": True} if drops else {})}
     return Recognised("shuffled", parameters, why, sampling)
-
-
-def _shared_out(processes: int, batch_size: int, size: int, drop_last: bool) -> Recognised:
-    """Recognise the joint scheme of several processes that share one order of the records and take turns."""
-    if size % processes:
-        return _unknown(
-            f"{size} records do not divide among {processes} processes, so some come twice per epoch or never"
-        )
-    found = _shuffled(batch_size * processes, size, drop_last)
-    why = (
-        f"{processes} processes share one order of the records and together take {batch_size * processes} per step, "
-        "each record in one step per epoch; the order follows from a seed that is not secret, so use adjacency "
-        "'replace-one'"
-    )
-    return replace(found, why=why)
 
 
 def _unknown(why: str) -> Recognised:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.parameters import PARAMETERS, Build, Parameter, named, of_plan
+from hockeystick.questions.parameters import Build, Parameter, named, of_plan
 from hockeystick.questions.search import Search
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
 from hockeystick.values.domains import unmet
-from hockeystick.values.errors import InvalidInputError, UnreachableError
-from hockeystick.values.outward import DOWN, UP, html_table, rounded
+from hockeystick.values.errors import UnreachableError
+from hockeystick.values.outward import html_table, rounded
 
 TOLERANCE = 1e-6  # relative tolerance of a value that is not a whole number
 NEXT_STAIR = 2.0**-40
@@ -31,7 +31,7 @@ class Calibration:
     """Result of a calibration.
 
     Attributes:
-        parameter: name of the parameter.
+        free: the calibrated parameter.
         value: least protective value that meets the target: exact for a whole number, else within the tolerance.
         target: target of the calibration.
         achieved: certified interval of the plan with that value.
@@ -44,13 +44,18 @@ class Calibration:
             meets the target, but may not be the best.
     """
 
-    parameter: str
+    free: Parameter
     value: float
     target: Target
     achieved: Bound
     plan: Plan
     beside: tuple[float, Bound] | None
     limited: str | None = None
+
+    @property
+    def parameter(self) -> str:
+        """Name of the parameter."""
+        return self.free.name
 
     def __float__(self) -> float:
         return self.value
@@ -68,30 +73,11 @@ class Calibration:
         >>> f"{found:.3f}", f"{found.value:.3f}"
         ('4.303', '4.302')
         """
-        if not spec:
-            return str(self)
-        if self._rounding is None:
-            raise InvalidInputError(
-                f"the safe direction of rounding {self.parameter!r} is not known; use .value", "format"
-            )
-        return rounded(self.value, spec, self._rounding)
-
-    @property
-    def _rounding(self) -> str | None:
-        """Direction in which rounding is safe.
-
-        ``None`` for a custom parameter if the least private value of its range meets the target.
-        """
-        if self.parameter in PARAMETERS:
-            return DOWN if PARAMETERS[self.parameter].costs else UP
-        if self.beside is None:
-            return None
-        return DOWN if self.beside[0] > self.value else UP
+        return rounded(self.value, spec, self.free.rounding) if spec else str(self)
 
     @property
     def _safe(self) -> str:
-        whole = self.parameter in PARAMETERS and PARAMETERS[self.parameter].whole
-        return str(int(self.value)) if whole else repr(self.value) if self._rounding is None else f"{self:.7g}"
+        return str(int(self.value)) if self.free.whole else f"{self:.7g}"
 
     def _repr_html_(self) -> str:
         """Return the calibration as notebooks show it: safe value, achieved interval, and nearest value that misses."""
@@ -161,7 +147,7 @@ def calibrate(
 
     other = None if beside is None else (beside[0], told(beside[1], made, target.at_delta))
     achieved = told(met.bound, made, target.at_delta)
-    return Calibration(chosen.name, met.value, target, achieved, made, other, search.limited or unsure)
+    return Calibration(chosen, met.value, target, achieved, made, other, search.limited or unsure)
 
 
 def _between_stairs(

@@ -13,6 +13,7 @@ from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round, steps_of_epoch
 from hockeystick.values.domains import MAX_COUNT, RATE, choice
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.outward import DOWN, UP
 
 Build = Callable[[float], Plan]
 
@@ -46,6 +47,11 @@ class Parameter:
     whole: bool = False
     start: float = 1.0
     stair: Callable[[float], float] | None = None
+
+    @property
+    def rounding(self) -> str:
+        """Direction in which a value that meets a target may be rounded."""
+        return DOWN if self.costs else UP
 
     @property
     def safest(self) -> float:
@@ -306,15 +312,12 @@ def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 def _epochs(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
     """Return the epochs as a parameter: of the only round that has epochs, or else of the only kind of round."""
-    only = _only(plan, "epochs", _with_epochs(plan) or plan.rounds)
+    with_epochs = [item for item in plan.rounds if item.epochs is not None]
+    only = _only(plan, "epochs", with_epochs or plan.rounds)
     each = steps_of_epoch(only.sampling)
     return replace(parameter, start=only.steps / each, most=MAX_COUNT // each), lambda new: _each(
         plan, lambda item: item.changed(epochs=int(new)) if item is only else item
     )
-
-
-def _with_epochs(plan: Plan) -> Sequence[Round]:
-    return [item for item in plan.rounds if item.epochs is not None]
 
 
 def _noise(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
@@ -356,28 +359,16 @@ def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
     """Return the single round in ``those``, whose number can be changed.
 
     Raises:
-        InvalidInputError: there are several rounds; the message names the parameters that can be changed.
+        InvalidInputError: there are several rounds.
     """
     if len(those) != 1:
         which = "kinds of rounds" if len(those) == len(plan.rounds) else f"kinds of rounds with {key}"
-        others = ", ".join(name for name in PARAMETERS if name != key and _reads(plan, name))
-        remedy = f"calibrate {others} instead" if others else "split the plan"
         raise InvalidInputError(
-            f"{key} is ambiguous in a plan with {len(those)} {which}; {remedy}, or pass a function that makes the plan "
-            "to calibrate in Python",
+            f"{key} is ambiguous in a plan with {len(those)} {which}; calibrate another parameter, or pass a function "
+            "that makes the plan to calibrate in Python",
             key,
         )
     return those[0]
-
-
-def _reads(plan: Plan, name: str) -> bool:
-    if name in ("steps", "epochs"):
-        return name == "epochs" and len(_with_epochs(plan)) == 1
-    try:
-        _read(plan, PARAMETERS[name])
-    except InvalidInputError:
-        return False
-    return True
 
 
 _READERS: Mapping[str, Callable[[Plan, Parameter], tuple[Parameter, Build]]] = {

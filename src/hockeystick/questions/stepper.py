@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Never, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hockeystick.plan.dp_sgd import noised
 from hockeystick.plan.keywords import named_arguments
@@ -81,7 +81,7 @@ class Accountant:
     def step(
         self,
         item: Round | None = None,
-        *others: Never,
+        *,
         noise_multiplier: float | None = None,
         sample_rate: float | None = None,
         count: int = 1,
@@ -91,7 +91,6 @@ class Accountant:
         Args:
             item: any round; its count is multiplied by ``count``. For a step of DP-SGD, give ``noise_multiplier`` and
                 ``sample_rate`` instead.
-            others: must be empty; the numbers of a step are given by name.
             noise_multiplier: standard deviation of the noise / clipping norm; 0 for a step without noise, after which
                 epsilon is infinite.
             sample_rate: probability that a record enters the batch.
@@ -100,12 +99,6 @@ class Accountant:
         Raises:
             InvalidInputError: both or neither of a round and a step of DP-SGD are given, or a value is invalid.
         """
-        if others:
-            raise InvalidInputError(
-                "a step takes one Round, or noise_multiplier= and sample_rate= by keyword; received "
-                f"{', '.join(map(shown, (item, *others)))}",
-                "item",
-            )
         if item is None:
             if noise_multiplier is None or sample_rate is None:
                 raise InvalidInputError(

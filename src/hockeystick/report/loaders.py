@@ -31,7 +31,7 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
         "NumPy: generator.integers(n, size=b), anew in every step",
     ),
     "truncated-poisson": (
-        "hockeystick.integrations.batches.TruncatedPoissonBatches",
+        "hockeystick.integrations.batches.PoissonBatches(max_batch_size=...)",
         "JAX Privacy: CyclicPoissonSampling(truncated_batch_size=...)",
     ),
     "balls-in-bins": ("JAX Privacy: BallsInBinsSampling with correlated noise, one assignment for all epochs",),

@@ -9,10 +9,8 @@ histories, their order and their number are, so many machines give the same answ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.directions.certified import checked_gap
 from hockeystick.plan.mechanisms.gaussian import Gaussian
@@ -22,6 +20,7 @@ from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.questions.many import answered, ends_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.band import PlanBand
 from hockeystick.values.errors import HockeystickError
 
 History = tuple[tuple[float, float, int], ...]
@@ -43,22 +42,6 @@ def plan_of(history: History, adjacency: Adjacency | str = Adjacency.ADD_OR_REMO
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Answers for each history.
-
-    Attributes:
-        lower, estimate, upper: certified lower end of epsilon, estimate, and certified upper end, shape (histories,);
-            NaN if there is no answer.
-        reasons: reason for a wide interval, an infinite end or a missing answer; ``None`` otherwise.
-    """
-
-    lower: npt.NDArray[np.float64]
-    estimate: npt.NDArray[np.float64]
-    upper: npt.NDArray[np.float64]
-    reasons: list[str | None]
-
-
 def answers(
     histories: Sequence[History],
     delta: float,
@@ -66,7 +49,7 @@ def answers(
     gap: float | None = None,
     *,
     stop: bool = True,
-) -> Answers:
+) -> PlanBand:
     """Return the epsilon of each history at one delta.
 
     Args:
@@ -76,13 +59,17 @@ def answers(
         gap: widest relative width wanted, as for :func:`hockeystick.epsilons`.
         stop: True if a history without an answer raises an error; otherwise it gets a reason in place of numbers.
 
+    Returns:
+        Certified ends and an estimate of each history, NaN if it has no answer, and the reason for a wide interval, an
+        infinite end or a missing answer.
+
     Raises:
         InvalidInputError: delta, adjacency, gap or, with ``stop``, a number of a history is outside its domain.
         UnsupportedError: with ``stop``, ``plan.epsilon`` does not answer a history.
 
     >>> found = answers([((1.0, 0.01, 1000),), ()], 1e-5)
     >>> found.upper.round(4).tolist(), found.reasons
-    ([1.8282, 0.0], [None, None])
+    ([1.8282, 0.0], (None, None))
     """
     delta, relation = domains.delta(delta), Adjacency.parse(adjacency)
     plans = [_tried(history, relation) for history in histories]
@@ -96,7 +83,7 @@ def answers(
         else:
             ends[:, number] = ends_of(one)
             reasons.append(one.reason)
-    return Answers(ends[0], ends[1], ends[2], reasons)
+    return PlanBand(ends[0], ends[1], ends[2], "upper", reasons=tuple(reasons))
 
 
 def _tried(history: History, adjacency: Adjacency) -> Plan | HockeystickError:

@@ -97,10 +97,7 @@ class Sweep:
     @property
     def rounding(self) -> str:
         """Direction in which a calibrated value is rounded to meet its target."""
-        if self.calibrated is None:
-            return NEAREST
-        parameter = named(self.calibrated)
-        return NEAREST if parameter.whole else DOWN if parameter.costs else UP
+        return NEAREST if self.calibrated is None else named(self.calibrated).rounding
 
 
 def sweep_of(template: Plan, axes: Mapping[str, Point], question: Question, rows: Sequence[Row]) -> Sweep:
