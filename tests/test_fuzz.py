@@ -19,7 +19,6 @@ from fuzz.laws import Held
 
 import hockeystick as hs
 from hockeystick.cli import main
-from hockeystick.integrations import frames
 from hockeystick.plan.users import GroupProfile
 from hockeystick.values.bounds import Answer
 
@@ -89,8 +88,7 @@ def public_names() -> Iterator[str]:
             yield from (f"{name}.{each}" for each in _of_module(thing))
         elif name != "__version__":
             yield from _with_methods(name, thing)
-    yield from (f"integrations.frames.{name}" for name in frames.__all__)
-    yield "integrations.noise.least_noise_multiplier"
+    yield "integrations.history.plan_from_history"
     yield from _with_methods("GroupProfile", GroupProfile)
     yield from _commands("cli", main)
 

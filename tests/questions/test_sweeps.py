@@ -42,7 +42,7 @@ def test_rows_are_those_of_many_plans_to_the_last_bit() -> None:
 
 def test_plans_that_are_asked_one_by_one_have_their_own_bits() -> None:
     plan = hs.Plan([hs.Round(hs.Laplace(10.0), count=20)], delta=DELTA)
-    found = hs.sweep(plan, {"scale": [5, 10], "count": [10, 20]})
+    found = hs.sweep(plan, {"scale": [5, 10], "steps": [10, 20]})
     alone = hs.Plan([hs.Round(hs.Laplace(5.0), count=20)]).epsilon(DELTA)
     assert (found.rows[1]["lower"], found.rows[1]["upper"]) == (alone.lower, alone.upper)
 
@@ -154,7 +154,7 @@ def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> Non
         (PLAN, {"epochs": [1.5]}, {}, "epochs must be a whole number"),
         (PLAN, {"delta": [1.0]}, {}, "delta must be 0 or a number, at least 1e-300 and less than 1"),
         (PLAN, {"steps": [1], "epochs": [1]}, {}, "steps and epochs determine each other"),
-        (PLAN, {"count": [1], "steps": [1]}, {}, "steps is given twice"),
+        (PLAN, {"batch-size": [1], "batch_size": [1]}, {}, "batch_size is given twice"),
         (PLAN, {"batch_size": [1], "sample-rate": [0.1]}, {}, "sample-rate and batch-size determine each other"),
         (PLAN, {"noise": [1], "steps": [1]}, {"target": 1.0}, "noise and noise-multiplier determine each other"),
         (PLAN, {"noise_multiplier": [1]}, {"target": 1.0}, "noise-multiplier is calibrated"),
@@ -180,12 +180,6 @@ def test_a_sweep_that_makes_no_sense_is_refused_before_it_begins(
         hs.sweep(plan, grid, **options)
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_count_is_refused_where_a_round_is_several_steps() -> None:
-    plan = hs.dp_sgd(1.0, sampling="random-allocation", steps_per_epoch=100, epochs=3, delta=DELTA)
-    with pytest.raises(hs.InvalidInputError, match="count is ambiguous, because a round has 100 steps; give steps"):
-        hs.sweep(plan, {"count": [100]})
 
 
 def test_bits_depend_neither_on_the_order_nor_on_the_other_points() -> None:

@@ -20,7 +20,7 @@ from hockeystick.values.words import cut, shown
 if TYPE_CHECKING:
     from hockeystick.questions.sweeps.grid import Point
 
-FORM = "--grid must be NAME=VALUES, such as noise_multiplier=0.5:2:50 or count=1000,2000"
+FORM = "--grid must be NAME=VALUES, such as noise_multiplier=0.5:2:50 or steps=1000,2000"
 
 MOST_VALUES = 10**6  # largest number of values of one parameter
 

@@ -40,6 +40,7 @@ from hockeystick.integrations.draws import drawn
 from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.sampling.shuffled import Shuffled
+from hockeystick.plan.sampling.with_replacement import WithReplacement
 from hockeystick.values.errors import InvalidInputError
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
@@ -109,38 +110,44 @@ class Recognised:
     """Sampling scheme recognised in a loader.
 
     Attributes:
-        scheme: name of the scheme in a plan file; ``None`` if it is unknown.
-        parameters: the other keys of the scheme in a plan file.
         why: evidence and caveats, in one sentence.
-        sampling: scheme with its parameters; ``None`` if no :class:`~hockeystick.Round` accepts the scheme.
+        sampling: scheme with its parameters; ``None`` if it is unknown.
     """
 
-    scheme: str | None
-    parameters: dict[str, Any]
     why: str
     sampling: Sampling | None = None
+
+    @property
+    def scheme(self) -> str | None:
+        """Name of the scheme in a plan file; ``None`` if it is unknown."""
+        return None if self.sampling is None else self.sampling.name
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The other keys of the scheme in a plan file."""
+        return {} if self.sampling is None else self.sampling.keys()
 
 
 def scheme_of(of: DataLoader[Any]) -> Recognised:
     """Recognise the scheme by which a ``DataLoader`` draws its batches.
 
     Raises:
-        InvalidInputError: the argument is no ``DataLoader``.
+        InvalidInputError: the argument is no ``DataLoader``, or the scheme refuses its sizes, such as more than 20
+            expected draws of one record.
     """
     if not isinstance(of, DataLoader):
         raise InvalidInputError(f"give a torch.utils.data.DataLoader; received {type(of).__name__}", "loader")
     if isinstance(of.dataset, IterableDataset):
-        return _unknown("the dataset is iterable and determines the order of its records itself")
+        return Recognised("the dataset is iterable and determines the order of its records itself")
     batches = of.batch_sampler
     if isinstance(batches, Batches):
-        sampling = batches.sampling
-        return Recognised(sampling.name, sampling.keys(), f"drawn by {batches!r}", sampling)
+        return Recognised(f"drawn by {batches!r}", batches.sampling)
     if type(batches).__name__ in POISSON_OF_OPACUS and type(batches).__module__.startswith("opacus."):
         rate = drawn(float(cast(Any, batches).sample_rate))
         why = "Opacus' sampler includes each record independently in every step: these are Poisson batches"
-        return Recognised("poisson", {"sample_rate": rate}, why, Poisson(sample_rate=rate))
+        return Recognised(why, Poisson(sample_rate=rate))
     if type(batches) is not BatchSampler:
-        return _unknown(f"batches come from {type(batches).__name__}, an unknown sampler")
+        return Recognised(f"batches come from {type(batches).__name__}, an unknown sampler")
     return _of_order(batches.sampler, batches.batch_size, batches.drop_last, len(cast(Sized, of.dataset)))
 
 
@@ -158,17 +165,17 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
         return _shuffled(batch_size, len(sampler.indices), drop_last)
     if type(sampler) is WeightedRandomSampler:
         if not sampler.replacement:
-            return _unknown("records are drawn by weight without replacement, for which nothing is proven")
+            return Recognised("records are drawn by weight without replacement, for which nothing is proven")
         weight = float((sampler.weights.max() / sampler.weights.sum()).item())
         why = "each place in a batch is drawn by weight, with replacement; weight is the largest weight of a record"
-        return Recognised("with-replacement", {"draws": batch_size, "weight": weight}, why)
+        return Recognised(why, WithReplacement(draws=batch_size, weight=weight))
     if type(sampler) is not RandomSampler:
-        return _unknown(f"the order comes from {type(sampler).__name__}, an unknown sampler")
+        return Recognised(f"the order comes from {type(sampler).__name__}, an unknown sampler")
     if sampler.replacement:
         why = "each place in a batch is drawn from all records, with replacement"
-        return Recognised("with-replacement", {"draws": batch_size, "dataset_size": size}, why)
+        return Recognised(why, WithReplacement(draws=batch_size, dataset_size=size))
     if sampler.num_samples != size:
-        return _unknown(f"the sampler draws {sampler.num_samples} of {size} records per epoch")
+        return Recognised(f"the sampler draws {sampler.num_samples} of {size} records per epoch")
     return _shuffled(batch_size, size, drop_last)
 
 
@@ -180,10 +187,4 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
     why = (
         f"a permutation of the records is cut into batches of {batch_size}{last}{dropped}: this is not Poisson sampling"
     )
-    sampling = Shuffled(batch_size=min(batch_size, size), dataset_size=size, drop_last=drops) if size else None
-    parameters = {"batch_size": batch_size, "dataset_size": size, **({"drop_last": True} if drops else {})}
-    return Recognised("shuffled", parameters, why, sampling)
-
-
-def _unknown(why: str) -> Recognised:
-    return Recognised(None, {}, why)
+    return Recognised(why, Shuffled(batch_size=min(batch_size, size), dataset_size=size, drop_last=drops))

@@ -53,16 +53,6 @@ class Parameter:
         """Direction in which a value that meets a target may be rounded."""
         return DOWN if self.costs else UP
 
-    @property
-    def safest(self) -> float:
-        """Value that protects most: an end of the range."""
-        return self.least if self.costs else self.most
-
-    @property
-    def dearest(self) -> float:
-        """Value that costs the most privacy: an end of the range."""
-        return self.most if self.costs else self.least
-
 
 def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
     """Return a parameter of a plan, starting at its present value, and a function from a value to the changed plan.

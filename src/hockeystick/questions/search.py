@@ -77,7 +77,7 @@ class Search:
             while self._met is None or self._not is None or not self._closed(self._met, self._not):
                 if self._met is not None and self._not is not None:
                     self._measure(self._next(self._met, self._not))
-                elif self._met is not None and self._met.value == self._parameter.dearest:
+                elif self._met is not None and self._met.value == self._end(safer=False):
                     return self._met, None
                 else:
                     self._outwards()
@@ -106,6 +106,10 @@ class Search:
             return value
         return float(math.floor(value) if self._parameter.costs else math.ceil(value))
 
+    def _end(self, *, safer: bool) -> float:
+        """Return the end of the parameter's range that protects most, or the one that costs most."""
+        return self._parameter.least if self._parameter.costs == safer else self._parameter.most
+
     def _inside(self, value: float) -> float:
         return min(max(value, self._parameter.least), self._parameter.most)
 
@@ -132,7 +136,7 @@ class Search:
             UnreachableError: not even the end of the range meets the target.
         """
         safer, last = self._met is None, self._last[-1]
-        if safer and last.value == self._parameter.safest:
+        if safer and last.value == self._end(safer=True):
             raise UnreachableError(self._unreachable(last))
         root = self._root()
         step = abs(last.excess if root is None else root - last.y) + 2 * self._tolerance

@@ -9,7 +9,6 @@ from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
 from hockeystick import targets
-from hockeystick.integrations.noise import least_noise_multiplier
 from hockeystick.questions.search import SPENT_TOLERANCE
 
 
@@ -133,7 +132,7 @@ def _on_the_safe_side(
                      f"beside is {value!r}, {apart / found.value:.1e} from {found.value!r}")  # fmt: skip
 
 
-@case("calibration", "calibrate", "Parameter.safest", "Parameter.dearest")
+@case("calibration", "calibrate", "Calibration.parameter", "Parameter.rounding")
 def of_a_function(draw: Draw, held: Held) -> None:
     """A parameter of one's own, of a function that makes the plan."""
     target = _target(draw, held)
@@ -142,25 +141,9 @@ def of_a_function(draw: Draw, held: Held) -> None:
     low, high = sorted((draw.spread(1e-2, 1e3), draw.spread(1e-2, 1e3)))
     parameter = hs.Parameter("noise", costs=False, least=draw.note("least", low), most=draw.note("most", high))
     rate, steps = draw.note("rate", draw.rate()), draw.note("steps", draw.count())
-    held.law({parameter.safest, parameter.dearest} == {low, high}, "ends of a parameter")
+    held.law(parameter.rounding == "ROUND_CEILING", "more noise is safe")
     found = held.ask("calibrate", lambda: hs.calibrate(lambda noise: hs.dp_sgd(noise, rate, steps), parameter, target))
     if found is not None:
+        held.same("parameter", found.parameter, parameter.name)
         held.law(low <= found.value <= high, f"{found.value!r} is not within {low!r} and {high!r}")
         _on_the_safe_side(held, found, target, 1e-6, None)
-
-
-@case("calibration", "integrations.noise.least_noise_multiplier")
-def least_noise(draw: Draw, held: Held) -> None:
-    """The noise of a run with a past."""
-    epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
-    rate, steps = draw.note("rate", draw.rate()), draw.note("steps", max(draw.count(), 1))
-    spent = draw.plan(1, both=True) if draw.chance(0.3) else None
-    found = held.ask("least_noise_multiplier", lambda: least_noise_multiplier(epsilon, delta, rate, steps, spent),
-                     invalid=spent is not None or epsilon == 0)  # fmt: skip
-    if found is None:
-        return
-    before = spent if spent is not None else hs.Plan([])
-    plan = before + hs.Round(hs.Gaussian(found), hs.Poisson(rate), steps)
-    again = held.ask("epsilon of the run", lambda: plan.epsilon(delta))
-    if again is not None:
-        held.at_most("epsilon of the run", again.lower, epsilon)

@@ -83,7 +83,7 @@ def malformed(draw: Draw, held: Held) -> None:
     """What is no grid, no number and no question is refused."""
     plan = hs.dp_sgd(1.0, sample_rate=0.1, steps=10, delta=1e-5)
     value: Any = draw.note("value", draw.of(None, "x", -1.0, float("nan"), 10**400, True, [], {}, [[1.0]], b"x", 0.5))
-    key: Any = draw.note("key", draw.of("noise_multiplier", "steps", "count", "delta", "scale", "", None, 3))
+    key: Any = draw.note("key", draw.of("noise_multiplier", "steps", "delta", "scale", "", None, 3))
     held.ask("grid", lambda: hs.sweep(plan, {key: value}), invalid=True)
     held.ask("grid itself", lambda: hs.sweep(plan, value), invalid=True)
     option = draw.note("option", draw.of("delta", "epsilon", "target", "parameter", "gap"))

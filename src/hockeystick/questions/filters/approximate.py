@@ -16,7 +16,6 @@ from hockeystick.questions.filters.conversion import TARGET, balanced_tilt
 from hockeystick.questions.filters.costs import BEYOND, charged
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import decimal
 from hockeystick.values.outward import six_digits
 
@@ -28,11 +27,6 @@ class Guarantees(Spending):
     """
 
     def __init__(self, delta: float, slack: float | None, adjacency: Adjacency | str) -> None:
-        given: object = delta
-        if isinstance(given, int | float) and given == 0:
-            raise InvalidInputError(
-                "delta must be greater than 0; received 0; use PureDpFilter for a budget without delta", "delta"
-            )
         self._delta = domains.TARGET_DELTA.check(delta, "delta")
         self._slack = 0.5 * self._delta if slack is None else domains.TARGET_DELTA.check(slack, "slack")
         domains.check_at_most("slack", self._slack, "delta", self._delta)

@@ -246,28 +246,23 @@ class Ledger:
         rounds = _rounds(releases)
         name = uuid.uuid4().hex if request is None else _text(request, "id")
         token = secrets.token_hex(16) if reserve else None
-        asked = _asked(name, _text(grant, "grant", empty=True), region, rounds)
+        asked: dict[str, Any] = {"id": name, "grant": _text(grant, "grant", empty=True), "region": region}
+        asked["rounds"] = rounds_to_dicts(rounds)  # a repetition of the request must give the same values
 
         def work(transaction: Transaction) -> Receipt:
             _, state = _loaded(transaction)
             old = transaction.entry(SPEND, name)
-            if old is None:
-                return _spend(transaction, state, asked, rounds, token, who)
-            with undamaged():
-                said = old.keys
-                same = (
-                    spelled({key: said[key] for key in asked}) == spelled(asked) and (said["token"] is None) != reserve
-                )
-                period = said["period"]
-            if not same:
-                before = "for another release"
-            elif period != state.period:
-                before = "in an earlier period"
-            elif (settled := settling(transaction, name)) is not None:
-                before = {VOID: "and voided", RUN: "and run"}[settled.kind]
-            else:
-                return Receipt(old.number, old.hash, said)
-            raise BudgetError(f"id {shown(name)} was already recorded {before} (entry {old.number}); use another id")
+            if old is not None:
+                return _repeated(old, asked, reserve, state.period, settling(transaction, name))
+            prices = state.prices(rounds, grant, region)
+            try:
+                state.spend(grant, region, prices)
+            except BudgetError:
+                raise BudgetError(refusal(state, rounds, grant, region)) from None
+            _keep(transaction, state, grant)
+            kept = None if token is None else hashed(token)
+            keys = {**asked, "prices": prices, "token": kept, "period": state.period}
+            return _append(transaction, SPEND, name, keys, who, state, token)
 
         return self._store.write(work)
 
@@ -457,29 +452,25 @@ def _loaded(transaction: Transaction) -> tuple[Mapping[str, Any], State]:
     return begun, State(budget, tuple(begun["regions"]), transaction.accounts(), *transaction.head())
 
 
-def _asked(name: str, grant: str, region: str, rounds: Sequence[Round]) -> dict[str, Any]:
-    """Return the keys of an entry that a repetition of its request must give with the same values."""
-    return {"id": name, "grant": grant, "region": region, "rounds": rounds_to_dicts(rounds)}
+def _repeated(old: Entry, asked: Mapping[str, Any], reserve: bool, period: int, settled: Entry | None) -> Receipt:
+    """Return the receipt of a request that was recorded before, without the token of a reservation.
 
-
-def _spend(
-    transaction: Transaction,
-    state: State,
-    asked: Mapping[str, Any],
-    rounds: Sequence[Round],
-    token: str | None,
-    who: str | None,
-) -> Receipt:
-    grant, region = asked["grant"], asked["region"]
-    prices = state.prices(rounds, grant, region)
-    try:
-        state.spend(grant, region, prices)
-    except BudgetError:
-        raise BudgetError(refusal(state, rounds, grant, region)) from None
-    _keep(transaction, state, grant)
-    kept = None if token is None else hashed(token)
-    keys = {**asked, "prices": prices, "token": kept, "period": state.period}
-    return _append(transaction, SPEND, asked["id"], keys, who, state, token)
+    Raises:
+        BudgetError: the id was recorded for another release or in an earlier period, or the release is settled.
+    """
+    with undamaged():
+        said = old.keys
+        same = spelled({key: said[key] for key in asked}) == spelled(asked) and (said["token"] is None) != reserve
+        earlier = said["period"] != period
+    if not same:
+        before = "for another release"
+    elif earlier:
+        before = "in an earlier period"
+    elif settled is not None:
+        before = {VOID: "and voided", RUN: "and run"}[settled.kind]
+    else:
+        return Receipt(old.number, old.hash, said)
+    raise BudgetError(f"id {shown(asked['id'])} was already recorded {before} (entry {old.number}); use another id")
 
 
 def settling(transaction: Transaction, request: str) -> Entry | None:

@@ -19,8 +19,6 @@ from hockeystick.values.errors import InvalidInputError
 
 DELTA = "delta"  # axis that belongs to the question, not to the plan
 
-COUNT = "count"  # name of steps in plan files, if a round is one step
-
 SETTING = (
     "sample-rate", "batch-size", "check-in", "noise-multiplier", "scale", "epsilon", "noise", "steps", "epochs",
 )  # fmt: skip
@@ -56,15 +54,15 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> dict[str,
             parameters override each other, a value is not a number, or there are more points than :data:`MOST_POINTS`.
 
     >>> from hockeystick import dp_sgd
-    >>> grid_of(dp_sgd(1.0, 0.01, 1000), {"noise-multiplier": [1, 2], "count": 100})
-    {'noise_multiplier': (1.0, 2.0), 'count': (100,)}
+    >>> grid_of(dp_sgd(1.0, 0.01, 1000), {"noise-multiplier": [1, 2], "steps": 100})
+    {'noise_multiplier': (1.0, 2.0), 'steps': (100,)}
     """
     if not isinstance(given, Mapping) or not given:
         raise unmet("grid", 'must map parameter names to values, such as {"noise_multiplier": [0.5, 1, 2]}', given)
     axes: dict[str, Point] = {}
     for key, values in given.items():
         name = _name(key)
-        if parameter_of(name) in map(parameter_of, axes):
+        if name in axes:
             raise InvalidInputError(f"grid: {name} is given twice; give it once", "grid")
         axes[name] = _values(name, values)
     parameters = [parameter_of(name) for name in axes]
@@ -75,11 +73,6 @@ def grid_of(template: Plan, given: object, free: str | None = None) -> dict[str,
     for parameter in [*parameters, *([] if free is None else [free])]:
         if parameter != DELTA:
             build_of(template, parameter)  # refuses a parameter that the plan lacks
-    several = max(item.steps_per_round for item in template.rounds)
-    if COUNT in axes and several > 1:
-        raise InvalidInputError(
-            f"grid: count is ambiguous, because a round has {several} steps; give steps or epochs", "grid"
-        )
     return axes
 
 
@@ -106,11 +99,11 @@ def plan_at(template: Plan, point: Mapping[str, float]) -> Plan:
 
 def parameter_of(name: str) -> str:
     """Return the parameter's name for the name of a column."""
-    return "steps" if name == COUNT else name.replace("_", "-")
+    return name.replace("_", "-")
 
 
 def _name(key: object) -> str:
-    known = [*(name.replace("-", "_") for name in PARAMETERS), COUNT, DELTA]
+    known = [*(name.replace("-", "_") for name in PARAMETERS), DELTA]
     name = str(key).replace("-", "_") if isinstance(key, str) else key
     if name not in known:
         raise InvalidInputError(choice("grid", name, known), "grid")

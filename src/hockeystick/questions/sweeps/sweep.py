@@ -35,8 +35,8 @@ def sweep(
 
     Args:
         template: plan whose parameters vary; its epochs stay, and steps derive from the batch size.
-        grid: values by name: the parameters of ``calibrate``, ``count`` (steps, if a round is one) and ``delta``. All
-            combinations are computed; the last name changes fastest.
+        grid: values by name: the parameters of ``calibrate``, and ``delta``. All combinations are computed; the last
+            name changes fastest.
         delta: delta at which epsilon is wanted; the plan's own by default.
         epsilon: epsilon at which delta is wanted instead.
         target: target that the value of ``parameter`` must meet: an epsilon (at the delta of each point), or one of

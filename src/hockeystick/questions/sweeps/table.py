@@ -114,7 +114,7 @@ def sweep_of(template: Plan, axes: Mapping[str, Point], question: Question, rows
     found = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
     if calibrated is not None:
         columns[calibrated] = found["value"]
-    if not {"steps", "count"} & {*axes, calibrated}:
+    if "steps" not in (*axes, calibrated):
         columns["steps"] = found["steps"]
     for key in ("lower", "estimate", "upper", "accountant", "guarantee", "reason"):
         columns[key] = found[key]
