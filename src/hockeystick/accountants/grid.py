@@ -2,8 +2,8 @@
 
 Certified on both sides, for any pair and any mixture of rounds.
 
-Cost: rounds are composed in stages, each on a coarser grid than the one before, so the cost grows with a power of the
-logarithm of their number. It also grows as the inverse square root of the gap, and is limited by a budget of work.
+Cost: the number of grid points grows with the square root of the number of rounds and as the inverse square root of
+the gap. It is limited by a budget of work: for sampled rounds, the gap of 1e-3 is reached up to about 1e7 rounds.
 Known failure: a loss with most of its mass close together and a little mass far away needs too many grid points; the
 interval is then wider, and the result gives the reason.
 """

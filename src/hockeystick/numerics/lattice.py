@@ -121,13 +121,11 @@ class Tail:
         laws: laws of independent rounds, each normalised.
         theta: largest tilt tried.
         sign: +1 for the upper tail, -1 for the lower one.
-        least: smallest tilt tried.
     """
 
-    def __init__(self, laws: Counted, theta: float, sign: int, least: float = 0.0) -> None:
-        thetas = [theta * share for share in TAIL_TILTS if theta * share > least] or [max(theta, least)]
+    def __init__(self, laws: Counted, theta: float, sign: int) -> None:
         self._sign = sign
-        self._moments = [(one, log_markov(laws, sign * one)) for one in thetas]
+        self._moments = [(theta * share, log_markov(laws, sign * theta * share)) for share in TAIL_TILTS]
         self._end = math.fsum(count * sign * law.ends[sign > 0] for law, count in laws)
         size = math.fsum(
             count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
@@ -137,14 +135,6 @@ class Tail:
     def log_beyond(self, b: float) -> float:
         """Return the log of the bound on the tail at b: at most 0, and ``-inf`` beyond the last atom of S."""
         return min(0.0, self.log_weight_beyond(b))
-
-    def log_beyond_each(self, b: Array) -> Array:
-        """Return :meth:`log_beyond` at several places, but without ``-inf`` beyond the last atom of S."""
-        b = self._sign * b
-        with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double is no bound
-            bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
-        least: Array = np.minimum(np.fmin.reduce(bounds), 0.0)
-        return np.where(np.isnan(least), 0.0, least)
 
     def log_weight_beyond(self, b: float) -> float:
         """Return the log of the bound on the weighted tail at b; ``-inf`` beyond the last atom of S.

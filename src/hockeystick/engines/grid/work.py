@@ -23,9 +23,7 @@ MAX_RANGE = 1 << 22  # places of one law: about 300 MB while it is made
 NODE = 100.0  # node at which the density and the loss of a round are evaluated
 KNOT = 160.0  # knot of a round's cells: spread, merged and repaired
 PLACE = 60.0  # place of a law that is stored place by place
-ATOM = 120.0  # atom put on a coarser grid, or place of that grid
 POINT = 150.0  # point of a convolution: transform, power, transform back
-BLOCK, MOVED = 1.0e6, 0.5e6  # block of rounds, and block moved to another grid, at any size: NumPy calls
 SEEN = 20.0  # place of a sum, for one value of delta
 LAYOUT_POINT = 700.0  # point counted by a layout, all steps together
 
