@@ -13,16 +13,14 @@ from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
 from hockeystick.directions.tradeoff import Nodes
-from hockeystick.engines import curve as curves
 from hockeystick.engines import direct
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.numerics.lattice import GridLaw, Mesh, Tail
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.renyi import renyi_log_delta
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.plan import users
@@ -78,32 +76,12 @@ class TestGroups:
 
 
 class TestWorkIsCounted:
-    def test_few_searches_for_the_renyi_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One search takes dozens of moments: of hundreds of epsilons only a few have one of their own."""
-        composition = Composition([(PoissonRemovePair(GaussianPair(1.0), 0.1), 50)])
-        at = np.linspace(0.5, 20.0, 300)
-        asked: list[float] = []
-        original = renyi_log_delta
-
-        def counted(composition: Composition, epsilon: float, precision: float) -> object:
-            asked.append(epsilon)
-            return original(composition, epsilon, precision=precision)
-
-        monkeypatch.setattr(curves, "renyi_log_delta", counted)
-        ends = curves._roughly(composition, at)
-        assert len(asked) <= curves.MOST_ROUGH
-        single = [RenyiEngine(composition).log_delta(float(one), None).upper for one in at[::60]]
-        assert (ends.upper[::60] >= np.array(single) - 1e-9).all()  # no bound is below the best order's
-        assert (ends.upper[::60] <= 0.5 * np.array(single)).all()  # and none is hopeless
-        truth = [hs.dp_sgd(1.0, 0.1, 50, adjacency="remove").log_delta(float(one)).lower for one in at[::60]]
-        assert (ends.upper[::60] >= truth).all()
-
     def test_grids_of_a_curve_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """None is begun once those before have spent what there is; the answer is wider, and certified."""
         composition = Composition([(LaplacePair(1.0, 2.0), 20)])
         at = np.linspace(0.5, 4.0, 5)
         known = Curve(composition).log_delta(at)
-        monkeypatch.setattr(curves, "MOST_GRIDS", 0)
+        monkeypatch.setattr(GridEngine, "at", _refused)
         monkeypatch.setattr(ContourEngine, "at", _refused)
         monkeypatch.setattr(Smoothing, "at", _refused)
         found = Curve(composition).log_delta(at)

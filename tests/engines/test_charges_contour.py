@@ -19,7 +19,7 @@ from mpmath import mp, mpf
 from hockeystick.engines.contour.cut import Cut
 from hockeystick.engines.contour.path import Path, summed
 from hockeystick.engines.contour.sweep import Terms, solved
-from hockeystick.engines.curve import ROUGH, TILT_RATIO, TILTS, _Chernoff
+from hockeystick.engines.curve import _Chernoff
 from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, GaussianPair
 
@@ -252,8 +252,7 @@ def test_bounds_of_rounds_add_up_with_their_roundings() -> None:
 @pytest.mark.parametrize("epsilon", [1.1e7 + 0.37 * i for i in range(12)])
 def test_the_rough_lines_of_a_curve_keep_their_side(epsilon: float) -> None:
     """No line is lower than what its number and its slope exactly say."""
-    tilts = TILT_RATIO ** np.arange(*TILTS, dtype=np.float64)
-    rough = _Chernoff(Composition([(GaussianPair(4000.0), 1)]), tilts, ROUGH)
+    rough = _Chernoff(Composition([(GaussianPair(4000.0), 1)]))
     exact = min(
         mpf(top) - mpf(epsilon) * mpf(t) for top, t in zip(rough._tops.tolist(), rough._tilts.tolist(), strict=True)
     )

@@ -16,48 +16,30 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import Engine, Section
+from hockeystick.engines.base import DEFAULT_GAP, Section
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.direct import DirectEngine
+from hockeystick.engines.grid.engine import DEFAULT_GAP as GRID_GAP
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.mirrored import Mirror
-from hockeystick.numerics.budget import left, share
+from hockeystick.numerics.budget import share
 from hockeystick.pairs import Composition
-from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
+from hockeystick.pairs.renyi import log_delta_from
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
-NARROW = 1e-6  # default relative width of delta
-GRID_NARROW = 1e-3  # default relative width of delta by the grid
 SHARPER = 1e-2  # width at a contour's own epsilon, relative to the request: leaves room around it
-SHARPEST = 1e-11  # smallest width requested of a contour
 GRID_SHARPER = 0.3  # width at a grid's own epsilon, relative to the requested width
 CONTOURS = 0.8  # share of the work left for contours, which are narrower
-MOST_CONTOURS, MOST_GRIDS = 200, 12  # sections of one curve
 FEW = 500  # epsilons of one round that get an integral each; all take as long as two or three contours
-FEW_LOSSES, MOST_LOSSES = 1_000_000, 10_000_000  # atoms times epsilons: like FEW, and the most summed
+MOST_LOSSES = 10_000_000  # atoms times epsilons that are summed
 MOST_FAILURES = 4  # failures after which a kind is not tried again
-TILTS = (-12, 24)  # exponents of the tilts of the rough bound
-TILT_RATIO = 1.5  # the tilts of the rough bound are powers of it
+TILT_RATIO, TILTS = 1.5, 30  # the tilts of the rough bound are powers of the ratio, with exponents up to this
 ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # relative rounding of the rough bound
-ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
-MOST_ROUGH = 8  # epsilons per query with their own search for the best Renyi order
-
-
-class _EachAlone:
-    """An engine that is asked for one epsilon after the other."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def log_delta(self, epsilon: Array) -> Ends:
-        """Return certified ends of log delta at each epsilon, by one call of the engine for each."""
-        found = [self._engine.log_delta(at, None) for at in epsilon.tolist()]
-        return Ends(*(np.array([getattr(each, end) for each in found]) for end in ("lower", "estimate", "upper")))
 
 
 class _Sections:
@@ -66,11 +48,10 @@ class _Sections:
     Args:
         lay: function that computes the section for an epsilon; it raises ``NotApplicableError`` if it cannot.
         narrow: relative width of delta at which an epsilon needs no further section.
-        most: largest number of sections, for all queries together.
     """
 
-    def __init__(self, lay: Callable[[float], Section], narrow: float, most: int) -> None:
-        self._lay, self._narrow, self._most = lay, narrow, most
+    def __init__(self, lay: Callable[[float], Section], narrow: float) -> None:
+        self._lay, self._narrow = lay, narrow
         self._laid: list[Section] = []
         self._failures = 0
 
@@ -85,9 +66,9 @@ class _Sections:
         for section in self._laid:
             best = self._with(best, epsilon, enough, section)
         hopeless = np.zeros(len(epsilon), dtype=np.bool_)
-        while len(self._laid) < self._most:
+        while self._failures < MOST_FAILURES:
             wide = np.flatnonzero(self._wide(best, enough) & ~hopeless)
-            if not len(wide) or self._failures >= MOST_FAILURES:
+            if not len(wide):
                 break
             ends = np.flatnonzero(np.diff(wide) > 1)
             run = wide[: ends[0] + 1] if len(ends) else wide
@@ -119,39 +100,17 @@ class _Chernoff:
     Here ``peak(t) = t^t / (1+t)^(1+t)``.
     """
 
-    def __init__(self, composition: Composition, tilts: Array, slack: float) -> None:
-        self._tilts = tilts
-        tops = [log_delta_from(composition, t, 0.0, slack) for t in self._tilts.tolist()]
+    def __init__(self, composition: Composition) -> None:
+        self._tilts = TILT_RATIO ** np.arange(-TILTS, TILTS, dtype=np.float64)
+        tops = [log_delta_from(composition, t, 0.0, ROUGH) for t in self._tilts.tolist()]
         self._tops = np.array([top if math.isfinite(top) else math.inf for top in tops])
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Return upper ends at each epsilon; the lower ones are minus infinity."""
-        lines = self._tops - np.multiply.outer(epsilon, self._tilts)
-        upper = np.minimum(lines.min(axis=1) + SLACK * (1 + np.abs(epsilon) * self._tilts[-1]), 0.0)
+        falls = np.multiply.outer(epsilon, self._tilts)
+        lines = self._tops - falls + SLACK * (1 + np.abs(falls))
+        upper = np.minimum(lines.min(axis=1), 0.0)
         return Ends(np.full(len(epsilon), -math.inf), upper, upper)
-
-
-def _roughly(composition: Composition, epsilon: Array) -> Ends:
-    """Return the Renyi bound at increasing epsilons, where the best Renyi order is searched for only a few of them.
-
-    The search at one epsilon needs dozens of moments. For a fixed order, the bound is valid at every epsilon and linear
-    in epsilon. Between two searched epsilons, the lower of their two lines is close to the best bound. The epsilon in
-    the middle is searched first, since the work may run out before the end.
-    """
-    few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
-    found: dict[int, RenyiBound] = {}
-    for place in sorted(few.tolist(), key=lambda place: abs(place - len(epsilon) / 2)):
-        found[place] = renyi_log_delta(composition, float(epsilon[place]), precision=ROUGH_ORDER)
-        if left() <= 0:
-            break
-    upper = np.zeros(len(epsilon))
-    if len(found) < len(epsilon):
-        for t in sorted({each.order - 1 for each in found.values() if 1 < each.order < math.inf}):
-            # each with the slack of its own tilt
-            upper = np.minimum(upper, _Chernoff(composition, np.array([t]), 0.0).log_delta(epsilon).upper)
-    for place, each in found.items():
-        upper[place] = min(upper[place], each.value)
-    return Ends(np.full(len(epsilon), -math.inf), upper, upper)
 
 
 class Curve:
@@ -164,9 +123,9 @@ class Curve:
     """
 
     def __init__(self, composition: Composition, gap: float | None = None, many: bool = False) -> None:
-        self._composition, self._gap, self._many = composition, gap or NARROW, many
-        self._contours = _Sections(self._contour, self._gap, MOST_CONTOURS)
-        self._grids = _Sections(self._grid, gap or GRID_NARROW, MOST_GRIDS)
+        self._composition, self._gap, self._many = composition, gap or DEFAULT_GAP, many
+        self._contours = _Sections(self._contour, self._gap)
+        self._grids = _Sections(self._grid, gap or GRID_GAP)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Return certified ends of log delta at each epsilon.
@@ -189,16 +148,15 @@ class Curve:
         direct = self._direct
         if direct is not None and direct.listed and direct.losses * len(at) <= MOST_LOSSES:
             return self._integrated(best, at, floor)[back]  # a sum over all outcomes cannot be improved
-        if direct is None or len(at) > FEW or direct.losses * len(at) > FEW_LOSSES:
+        if direct is None or direct.listed or len(at) > FEW:
             with share(CONTOURS):  # keep work for the grid, which may be the one that answers
                 best = self._contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
         with share(CONTOURS):
             best = self._contours.improved(best, at, floor)  # if epsilons are few: those without an integral
         best = self._grids.improved(best, at, floor)
-        rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
-        if len(rough):
-            best = put(best, rough, best[rough].shared(_roughly(self._composition, at[rough])))
+        if np.any((best.width > GRID_GAP) & (best.upper > floor)):
+            best = best.shared(self._chernoff.log_delta(at))
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
@@ -208,9 +166,10 @@ class Curve:
             return best
         try:
             direct.begin()
-            found = _EachAlone(direct).log_delta(epsilon[wide])
+            each = [direct.log_delta(one, None) for one in epsilon[wide].tolist()]
         except NotApplicableError:  # the densities are out of the direct engine's reach
             return best
+        found = Ends(*np.array([(one.lower, one.estimate, one.upper) for one in each]).T)
         return put(best, wide, best[wide].shared(found))
 
     @cached_property
@@ -222,7 +181,7 @@ class Curve:
 
     @cached_property
     def _chernoff(self) -> _Chernoff:
-        return _Chernoff(self._composition, TILT_RATIO ** np.arange(*TILTS, dtype=np.float64), ROUGH)
+        return _Chernoff(self._composition)
 
     @cached_property
     def _engine(self) -> ContourEngine:
@@ -230,7 +189,7 @@ class Curve:
 
     def _contour(self, epsilon: float) -> Section:
         """Return a contour for an epsilon, sharp enough for nearby epsilons to reach the requested gap as well."""
-        gap = max(SHARPER * self._gap, SHARPEST)
+        gap = SHARPER * self._gap
         try:
             return self._engine.at(epsilon, gap)
         except NotApplicableError:
@@ -240,7 +199,7 @@ class Curve:
             return way(self._composition).at(epsilon, gap)
 
     def _grid(self, epsilon: float) -> Section:
-        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_NARROW))
+        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_GAP))
 
 
 def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:

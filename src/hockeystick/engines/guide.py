@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import wraps
-from itertools import pairwise
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -30,23 +29,12 @@ T = TypeVar("T")  # its result
 
 LOG_TILT_RANGE = (-80.0, 80.0)  # range of log tilts considered
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # step down in the log; where longer steps begin; their length
-PANELS = (32, 4000)  # fewest and most panels of a smooth part
-FEW_PANELS = (24, 300)  # the same if there are many different rounds
-MANY_PAIRS = 12  # number of different rounds above which they are many
-MANY_NODES = 2000  # with more, K is computed at a few tilts and interpolated between them
-KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
+DEEPER = 4.0  # step down in the log
+PANELS = (32, 4000)  # fewest panels of a smooth part, and most panels of all of them, or atoms that are few
 SPARE = 50.0  # if atoms are many, they are kept down to this far below the floor, in logs
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
-NEARLY, SMOOTH = 0.03, 1.0  # below these distances, in logs of a tilt and of delta, a root is interpolated
-GROWTH = 2.0  # largest ratio of successive rises if no other mode takes over in between
-NEARLY_SMOOTH, GROWTH_SMOOTH = (
-    0.5,
-    3.0,
-)  # the same for rounds without atoms: delta falls as t^2, e^(2 x 0.5) times as fast
 FINE = 1e-3  # width of a bracket, in the log of a tilt, at which the search for a root ends
-COMMON = np.linspace(-20.0, 20.0, 41)  # logs of the tilts evaluated first: nearly all plans have theirs here
-EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of the tilts evaluated next
+EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of the tilts evaluated first
 RARE = 1.0  # K at a saddle point below which a single loss determines delta
 SIXTEENTHS = np.linspace(0.0, 1.0, 17)  # ends of sixteen parts of a range
 AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best of EVERYWHERE, up to its two neighbours
@@ -93,18 +81,16 @@ class Guide:
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
         self.log_floor = log_floor
-        many = len(composition.rounds) > MANY_PAIRS
-        panels = FEW_PANELS if many else PANELS
-        laws = [_nodes(pair, log_floor, panels) for pair, _ in composition.rounds]
-        self._loss = np.concatenate([loss for loss, _, _ in laws])
-        self._log_mass = np.concatenate([log_mass for _, log_mass, _ in laws])
-        self._sizes = np.array([len(loss) for loss, _, _ in laws])
+        most = max(PANELS[1] // len(composition.rounds), PANELS[0])
+        laws = [_nodes(pair, log_floor, most) for pair, _ in composition.rounds]
+        self._loss = np.concatenate([loss for loss, _ in laws])
+        self._log_mass = np.concatenate([log_mass for _, log_mass in laws])
+        self._sizes = np.array([len(loss) for loss, _ in laws])
         if not self._sizes.all():
             raise NotApplicableError("a round has no finite loss with positive probability")
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._of = np.repeat(np.arange(len(laws)), self._sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])
-        self._smooth = all(smooth for _, _, smooth in laws)
         self._known: dict[float, Cumulants] = {}
         self._saddles: dict[float, float] = {}
 
@@ -122,7 +108,7 @@ class Guide:
             if depth > floor + 45.0 or floor < DEEPEST:
                 return guide, tilt, max(depth, floor)
             # nodes that do not reach epsilon make the depth meaningless: go down step by step
-            floor = max(1.3 * depth - 50.0, (DEEPER if floor > FAR_DOWN else MUCH_DEEPER) * floor)
+            floor = max(1.3 * depth - 50.0, DEEPER * floor)
 
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
         """Return the tilted masses of the nodes, their sums per kind of round, and the logs of the units of both."""
@@ -165,18 +151,6 @@ class Guide:
         parts = [self._weights(part)[1:] for part in _batches(tilts, len(self._loss))]
         out: Array = np.concatenate([(top + np.log(total)) @ self._counts for total, top in parts])
         return out
-
-    def values_between(self, tilts: Array) -> Array:
-        """Return K of the composition at tilts t > 0, an array of any shape.
-
-        If there are many nodes, K(t) / t is interpolated between a few tilts; it is a straight line for a normal law.
-        """
-        if len(self._loss) <= MANY_NODES:
-            return self.values(tilts.ravel()).reshape(tilts.shape)
-        least, most = float(tilts.min()), float(tilts.max())
-        knots = least * (most / least) ** KNOTS
-        between: Array = tilts * np.interp(tilts, knots, self.values(knots) / knots)
-        return between
 
     @quiet
     def pair_cumulants(self, t: float) -> list[Cumulants]:
@@ -238,11 +212,8 @@ class Guide:
             tilts = np.exp(log_tilts)
             return int(np.argmin((self._values(tilts) - log_delta + log_peaks(tilts)) / tilts))
 
-        best = best_of(COMMON) if self._smooth else 0
-        centre = float(COMMON[best])
-        if not 0 < best < len(COMMON) - 1:
-            around = AROUND + float(EVERYWHERE[best_of(EVERYWHERE)])
-            centre = float(around[best_of(around)])
+        around = AROUND + float(EVERYWHERE[best_of(EVERYWHERE)])
+        centre = float(around[best_of(around)])
         return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.5, centre + 1.5)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
@@ -289,8 +260,7 @@ class Guide:
     def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
         """Return the t at which a function turns from negative to positive, evaluated at many t at once.
 
-        The last step interpolates, unless the function still jumps at a t where a mode in the tail of the law takes
-        over.
+        The last step interpolates.
 
         Args:
             rising: function of t, in units of log delta.
@@ -298,23 +268,15 @@ class Guide:
             high: logarithm of the largest t.
         """
         inner = int(min(max(30_000 // len(self._loss), 1), 16))
-        shares, ends, smooth = np.arange(1, inner + 1) / (inner + 1), (math.nan, math.nan), False
-        nearly, growth = (NEARLY_SMOOTH, GROWTH_SMOOTH) if self._smooth else (NEARLY, GROWTH)
-        while high - low > FINE and not (high - low <= nearly and smooth):
+        shares, below, above = np.arange(1, inner + 1) / (inner + 1), math.nan, math.nan
+        while high - low > FINE:
             grid = low + (high - low) * shares
-            log_tilts = [low, *grid.tolist(), high]
-            found = [ends[0], *rising(np.exp(grid)).tolist(), ends[1]]
-            first = next((i for i in range(1, inner + 1) if found[i] >= 0), inner + 1)
-            low, high = log_tilts[first - 1 : first + 1]
-            ends = found[first - 1], found[first]
-            jump, beside = ends[1] - ends[0], found[max(first - 2, 0) : first + 2]
-            smooth = jump <= SMOOTH or jump <= growth * min(beside[1] - beside[0], beside[-1] - beside[-2])
-        share = ends[0] / (ends[0] - ends[1]) if ends[0] < 0 < ends[1] else 0.5
-        place = low + share * (high - low)
-        if smooth and self._smooth:
-            curved = _crossing(log_tilts[max(first - 2, 0) : first + 2], beside)
-            place = curved if low <= curved <= high else place
-        return math.exp(place)
+            values = rising(np.exp(grid))
+            first = int(np.argmax(np.append(values >= 0, True)))
+            low, high = [low, *grid.tolist(), high][first : first + 2]
+            below, above = [below, *values.tolist(), above][first : first + 2]
+        share = below / (below - above) if below < 0 < above else 0.5
+        return math.exp(low + share * (high - low))
 
     @quiet
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
@@ -349,48 +311,37 @@ class Guide:
         return sign * float(distances[best]), float(thetas[best])
 
 
-def _crossing(places: list[float], values: list[float]) -> float:
-    """Return the root of a rising function from a few of its values, by inverse Lagrange interpolation.
-
-    The result is NaN if the values do not rise.
-    """
-    if not all(one < other for one, other in pairwise(values)):
-        return math.nan
-    weights = (math.prod(other / (other - value) for other in values if other != value) for value in values)
-    return sum(place * weight for place, weight in zip(places, weights, strict=True))
-
-
 def _batches(tilts: Array, nodes: int) -> list[Array]:
     """Split tilts into batches, which are smaller if there are more nodes."""
     batch = max(1, BLOCK // nodes)
     return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
 
 
-def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, int]) -> tuple[Array, Array, bool]:
-    """Return losses and log-masses that represent the law of the loss, and whether it is known to have no atoms."""
+def _nodes(pair: DominatingPair, log_floor: float, most: int) -> tuple[Array, Array]:
+    """Return losses and log-masses that represent the law of the loss, with at most ``most`` panels of a density."""
     stand_in = pair.standing_in(log_floor)
     if stand_in is not None:
-        return *stand_in, False
+        return stand_in
     atoms, smooth = pair.atoms, pair.smooth
     loss, log_mass = atoms.loss, atoms.log_p
     if loss.size:
         keep = np.isfinite(loss) & np.isfinite(log_mass)
-        if len(loss) > MANY_NODES:
+        if len(loss) > PANELS[1]:
             keep &= log_mass >= log_floor - SPARE
         loss, log_mass = loss[keep], log_mass[keep]
     if smooth is not None:
-        at, weights = on_panels(_edges(*smooth.support(log_floor), panels_between), NODES_PER_PANEL)
+        at, weights = on_panels(_edges(*smooth.support(log_floor), most), NODES_PER_PANEL)
         loss = np.concatenate([loss, smooth.loss(at)])
         log_mass = np.concatenate([log_mass, smooth.log_p(at) + np.log(weights)])
-    return loss, log_mass, not atoms.loss.size
+    return loss, log_mass
 
 
-def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
+def _edges(low: float, high: float, most: int) -> Array:
     """Return the edges of panels about 1 wide, which suits a normal density.
 
     If the range is too long for that, panels are wider, and finer panels are added near both ends for other densities.
     """
-    panels = int(min(max(high - low, panels_between[0]), panels_between[1]))
+    panels = int(min(max(high - low, PANELS[0]), most))
     width = (high - low) / panels
     edges = low + width * np.arange(panels + 1, dtype=np.float64)
     if width <= 1.0:

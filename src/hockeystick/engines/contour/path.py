@@ -286,7 +286,7 @@ def shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: f
     thetas = tilts[:, None] * EXTRA_TILTS
     tilted = tilts[:, None] + thetas
     with np.errstate(over="ignore"):
-        k_right = guide.values_between(tilted)
+        k_right = guide.values(tilted.ravel()).reshape(tilted.shape)
     right = (k_right - tilted * epsilon + log_peaks(tilted) - wanted + 1.0) / thetas
     right = np.where(tilted < limit, right, np.inf)
     periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
