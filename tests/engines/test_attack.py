@@ -48,7 +48,7 @@ def _tail(base: Any, loss: Any) -> tuple[Any, Any]:
         x = loss / mu + mu / 2
         return _normal(mu - x), _normal(-x)
     if isinstance(base, LaplacePair):
-        theta = mp.mpf(base.theta)
+        theta = mp.mpf(base.width)
         x = (loss + theta) / 2
         if x >= theta:
             return mp.zero, mp.zero

@@ -278,10 +278,10 @@ def test_moments_are_rounded_up(i: int) -> None:
     for delta in (0.0, 0.3):
         e, d = exact(theta), exact(delta)
         true = mp.log((1 - d) * (mp.exp((1 + z) * e) + mp.exp(-z * e)) / (1 + mp.exp(e)))
-        assert true <= moment.black_box(theta, delta, t)
+        assert true <= BlackBoxPair(theta, delta).log_moment(t)
     tiny = 1e-9 * (1 + i)
     assert mp.log((mp.exp((1 + z) * exact(tiny)) + mp.exp(-z * exact(tiny))) / (1 + mp.exp(exact(tiny)))) <= (
-        moment.black_box(tiny, 0.0, t)
+        BlackBoxPair(tiny).log_moment(t)
     )
 
 
@@ -295,7 +295,7 @@ def test_moments_of_black_boxes_where_two_logarithms_cancel() -> None:
             return mp.log((1 - d) * (mp.exp((1 + z) * e) + mp.exp(-z * e)) / (1 + mp.exp(e)))
 
         t = float(mp.findroot(k, (0.5, 5.0), solver="anderson"))
-        assert k(mpf(t)) <= moment.black_box(2.3, delta, t)
+        assert k(mpf(t)) <= BlackBoxPair(2.3, delta).log_moment(t)
 
 
 def test_moments_of_atoms_that_are_off() -> None:
@@ -309,17 +309,6 @@ def test_moments_of_atoms_that_are_off() -> None:
             )
         )
         assert true <= moment.atoms(loss, log_p, t, units)
-
-
-def test_panels_of_a_moment_lie_above() -> None:
-    """Two panels of a parabola: below its chords where it is convex, below its tangents where it is concave."""
-    x = np.array([-1.0, 0.0, 1.0])
-    for bend in (0.5, 6.0):
-        true = mp.log(mp.quad(lambda at, bend=bend: mp.exp(bend * at * at), [-1, 0, 1]))
-        assert true <= moment.log_convex(bend * x * x, 1.0)
-        middle = np.array([-0.5, 0.5])
-        true = mp.log(mp.quad(lambda at, bend=bend: mp.exp(-bend * at * at), [-1, 0, 1]))
-        assert true <= moment.log_concave(-bend * middle * middle, -2 * bend * middle, 1.0)
 
 
 def test_the_bound_is_above_the_truth_of_one_gaussian() -> None:

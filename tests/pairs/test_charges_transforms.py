@@ -18,12 +18,12 @@ from mpmath import mp, mpf
 from hockeystick.numerics import exponential_sum
 from hockeystick.numerics.exponential_sum import by_transforms, term_by_term
 from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
+from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.sampled.summed_line import kept_upper
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
-from hockeystick.pairs.window_transform import WindowTransform
 from transform_truths import exact, integrand, laplace_moment, moment, off_by
 
 Number = Any
@@ -333,7 +333,7 @@ def test_atoms_with_many_digits_before_the_point() -> None:
 def test_laplace_phases_turn_with_their_roundings(theta: float) -> None:
     """At a height of a million the rounding of theta is what counts; at a small one all the others."""
     for step in (0.3, 1e6 + 0.1, 7e6):
-        values, errors = WindowTransform.laplace(theta).line(0.9, step, 1e-9).cumulants(step, 2)
+        values, errors = LaplacePair(theta, 1.0).transform.line(0.9, step, 1e-9).cumulants(step, 2)
         for j in range(2):
             z = mp.mpc(mpf(0.9), j * mpf(step))
             h, w = exact(theta) / 2, 2 * z + 1
@@ -347,7 +347,7 @@ def test_laplace_falls_no_deeper_than_between_two_edges() -> None:
     for theta, t in ((1.3, 0.7), (0.1, 0.01)):
         turn = math.pi / theta  # the atoms are in phase again at its multiples
         for edges in np.array([[0.9, 1.1], [0.05, 0.1], [1.6, 1.9], [0.2, 0.3], [0.5, 0.75]]) * turn:
-            (bound, _) = WindowTransform.laplace(theta).envelope(t, 100).log_bound(edges)
+            (bound, _) = LaplacePair(theta, 1.0).transform.envelope(t, 100).log_bound(edges)
             s = np.linspace(edges[0], 30 * turn, 20_001)
             h, w = theta / 2, 2 * (t + 1j * s) + 1
             size = np.log(np.abs(np.cosh(h * w) + np.sinh(h * w) / w))

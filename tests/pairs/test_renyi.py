@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
 
 import mpmath as mp
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -285,28 +283,3 @@ def test_rough_bounds_are_bounds(mu: float, rate: float, t: float) -> None:
     with mp.workdps(30):
         for kind, found in rough.items():
             assert gaussian_moment(mu, rate, kind, t) <= found, kind
-
-
-@given(st.lists(st.floats(-50, 50), min_size=2, max_size=6), st.floats(0.01, 3))
-def test_panels_under_exponentials(log_f: list[float], width: float) -> None:
-    """The logarithmic mean is the exact integral of a function that is exponential on each panel."""
-    with mp.workdps(30):
-        exactly = mp.mpf(0)
-        for a, b in pairwise(log_f):
-            d = exact(b) - exact(a)
-            exactly += mp.exp(exact(a)) * (mp.expm1(d) / d if d else 1) * exact(width)
-        found = moment.log_convex(np.array(log_f), width)
-        assert abs(found - mp.log(exactly)) <= 1e-12 * (1 + abs(found))
-
-
-@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(-20, 20)), min_size=1, max_size=6), st.floats(0.01, 3))
-def test_panels_under_tangents(panels: list[tuple[float, float]], width: float) -> None:
-    """The integral of the exponential with a given logarithm and slope in the middle."""
-    with mp.workdps(30):
-        exactly = mp.mpf(0)
-        for value, slope in panels:
-            y = exact(slope) * exact(width) / 2
-            exactly += mp.exp(exact(value)) * (mp.sinh(y) / y if y else 1) * exact(width)
-        log_f, slopes = (np.array(column) for column in zip(*panels, strict=True))
-        found = moment.log_concave(log_f, slopes, width)
-        assert abs(found - mp.log(exactly)) <= 1e-12 * (1 + abs(found))

@@ -12,12 +12,12 @@ from mpmath import mp, mpf
 
 from hockeystick.numerics.exponential_sum import blocked_sum, by_transforms, moved_sum, term_by_term
 from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
+from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.sampled.gaussian_envelope import LIGHT
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.sampled.mixture_law import log_density, log_tail
 from hockeystick.pairs.transform import Transform
-from hockeystick.pairs.window_transform import WindowTransform
 from transform_truths import exact, integrand, laplace_moment, moment, off_by, trapezoid
 
 Mpf = Any
@@ -213,12 +213,12 @@ def test_envelope_of_a_rare_jump_serves_a_billion_rounds() -> None:
 @pytest.mark.parametrize("t", [0.01, 1.0, 12.0])
 def test_laplace_line(theta: float, t: float) -> None:
     step = 1.7
-    values, errors = WindowTransform.laplace(theta).line(t, 10.0, 1e-13).cumulants(step, 4)
+    values, errors = LaplacePair(theta, 1.0).transform.line(t, 10.0, 1e-13).cumulants(step, 4)
     for j in range(4):
         assert off_by(values[j], errors[j], laplace_moment(theta, mp.mpc(t, mpf(step) * j))) <= 1
     assert errors[0] < 1e-12 * max(theta, 1e-4)  # of itself, where theta is small
     true = float(mp.log(laplace_moment(theta, mpf(t)).real))
-    assert true <= WindowTransform.laplace(theta).upper(t, 1e-6) <= true + 1e-12 * (1 + true)
+    assert true <= LaplacePair(theta, 1.0).transform.upper(t, 1e-6) <= true + 1e-12 * (1 + true)
 
 
 @pytest.mark.parametrize("theta", [1e-4, 0.05, 1.0, 9.0])
@@ -226,7 +226,7 @@ def test_laplace_envelope(theta: float) -> None:
     """Above |m| between the edges, where the atoms return in phase, and beyond."""
     t = 2.0
     edges = np.geomspace(0.3, 40 / theta, 40)
-    bounds = WindowTransform.laplace(theta).envelope(t, 1000).log_bound(edges)
+    bounds = LaplacePair(theta, 1.0).transform.envelope(t, 1000).log_bound(edges)
     s = np.concatenate([np.geomspace(0.3, 400 / theta, 4000), math.pi / theta * np.arange(1, 60)])
     s = s[s >= edges[0]]
     h, w = theta / 2, 2 * (t + 1j * s) + 1
@@ -234,7 +234,7 @@ def test_laplace_envelope(theta: float) -> None:
     allowed = bounds[np.searchsorted(edges, s, side="right") - 1]
     assert (np.log(size) <= allowed + 1e-13).all()
     smooth = math.log1p(-1 / (1 + 5 / math.tanh(h * 5)))  # the atoms' share of the tilted law
-    (last,) = WindowTransform.laplace(theta).envelope(t, 1000).log_bound(np.array([1e3 / theta + 1e3]))
+    (last,) = LaplacePair(theta, 1.0).transform.envelope(t, 1000).log_bound(np.array([1e3 / theta + 1e3]))
     assert smooth <= last <= 0.9 * smooth
 
 

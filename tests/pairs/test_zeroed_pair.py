@@ -44,7 +44,7 @@ def hockey_stick(p: Law, q: Law, b: Any, bounds: tuple[float, float] | None = No
 def one_draw(mu: float, q: float, restored: bool = False) -> FinitePair:
     """What tests of the instance tell."""
     drawn = opposed_draws((mu,), (q,), 1 - q, 0.0)
-    return drawn.mirrored if restored else drawn
+    return drawn.mirror if restored else drawn
 
 
 def opposite(mu: float, q: float) -> tuple[Law, Law]:

@@ -231,7 +231,7 @@ def test_pairs_of_the_brackets() -> None:
     assert fixed.known(Direction.RESTORE).above == ZeroedPair(0.5, rate, restored=True)
     once = opposed_draws((0.5,), (rate,), 1 - rate, 0.0)
     assert fixed.known(Direction.ZERO_OUT).below == (once,)
-    assert fixed.known(Direction.RESTORE).below == (once.mirrored,)
+    assert fixed.known(Direction.RESTORE).below == (once.mirror,)
     loud = hs.Round(hs.Gaussian(0.04), hs.WithoutReplacement(10, 100))  # of which no tests are made
     assert loud.known(Direction.ZERO_OUT).below == (PoissonRemovePair(GaussianPair(25.0), rate),)
     assert loud.known(Direction.RESTORE).below == (PoissonAddPair(GaussianPair(25.0), rate),)
@@ -247,7 +247,7 @@ def test_pairs_of_the_brackets() -> None:
     assert isinstance(silent, MixturePair)
     assert back == dataclasses.replace(silent, mirrored=True)
     assert isinstance(opposed, FinitePair)
-    assert exchanged == opposed.mirrored
+    assert exchanged == opposed.mirror
     cut = hs.Round(GAUSSIAN, hs.TruncatedPoisson(0.1, 100, 12))
     for direction, made in ((Direction.ZERO_OUT, PoissonRemovePair), (Direction.RESTORE, PoissonAddPair)):
         known = cut.known(direction)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LARGEST = 709.0  # exponent that a double can hold, with room
 COEFFICIENTS = tuple(1 / math.factorial(n) for n in range(16, 1, -1))  # the next is below 2^-59 of the sum
 
 
@@ -38,16 +37,6 @@ def exp_beyond_first(x: Array) -> Array:
     with np.errstate(over="ignore"):
         direct = np.expm1(x) - x
     return np.where(np.abs(x) < 0.5, series, direct)
-
-
-def beyond_first(x: float) -> float:
-    """Return ``e^x - 1 - x`` for a single number, ten times as fast as :func:`exp_beyond_first`."""
-    if not -0.5 < x < 0.5:
-        return math.expm1(x) - x if x < LARGEST else math.inf
-    series = COEFFICIENTS[0]
-    for coefficient in COEFFICIENTS[1:]:
-        series = series * x + coefficient
-    return series * (x * x)
 
 
 def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:

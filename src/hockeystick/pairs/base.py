@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 
@@ -17,10 +17,9 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import concentrated, moment
-from hockeystick.pairs.transform import Transform
+from hockeystick.pairs.transform import SampledTransform, Transform
 
 if TYPE_CHECKING:
-    from decimal import Decimal
     from fractions import Fraction
 
     from hockeystick.pairs.closed_transforms import AtomTransform
@@ -278,9 +277,11 @@ class DominatingPair(RenyiCurve):
 
     Attributes:
         failure: phrase that tells readers of an answer what happens at infinite loss.
+        symmetric: True if exchanging P and Q leaves the law of the loss unchanged.
     """
 
     failure: ClassVar[str] = "an outcome rules out one of the two datasets"
+    symmetric: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -352,7 +353,7 @@ class DominatingPair(RenyiCurve):
             return atoms.log_moment(t)  # charges the declared errors, which the sharper bound does not
         return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
 
-    def sampled_transform(self, rate: float, add: bool) -> Transform | None:
+    def sampled_transform(self, rate: float, add: bool) -> SampledTransform | None:
         """Return the characteristic function of the losses after Poisson sampling at ``rate``; ``None`` if unknown.
 
         The direction is that of adding a record if ``add`` is True, and that of removing a record otherwise.
@@ -388,7 +389,7 @@ class DominatingPair(RenyiCurve):
     @property
     def mirror(self) -> DominatingPair | None:
         """The pair with P and Q exchanged; ``None`` if it is not available."""
-        return None
+        return self if self.symmetric else None
 
     @property
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
@@ -397,22 +398,3 @@ class DominatingPair(RenyiCurve):
         Engines try them where this pair gives no sharp upper bound.
         """
         return ((self, 1),)
-
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair with P and Q exchanged; infinite if none is known."""
-        return math.inf if self.mirror is None else self.mirror.rho
-
-    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on the log-moment K(t) after Poisson sampling; called only for pairs with a smooth part."""
-        raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
-
-    @property
-    def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
-        """A function of n that lists ``E_Q (dP/dQ)^i`` for i = 0, ..., n; ``None`` if these moments are not known.
-
-        All are moments of one pair that dominates this one: its parameter is larger by a few units in the last place.
-        Each is computed in the current decimal context, with an error of at most ``2 (i + 1)^2`` units in the last
-        place plus the error that rounding the exponent causes.
-        """
-        return None

@@ -9,16 +9,13 @@ randomised response.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from hockeystick.numerics.rounding import next_up
-from hockeystick.pairs import concentrated, moment
+from hockeystick.pairs import concentrated
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.values.exact import decimal
 
@@ -54,20 +51,3 @@ class BlackBoxPair(DominatingPair):
     def rho(self) -> float:
         """``epsilon tanh(epsilon / 2)``, a rho for the moments of the finite losses."""
         return concentrated.mutual(self.epsilon)
-
-    def log_moment(self, t: float) -> float:
-        """The log-moment K(t) in closed form, rounded up."""
-        return moment.black_box(self.epsilon, self.delta, t)
-
-    @property
-    def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
-        """The moments ``(e^(i eps) + e^((1 - i) eps)) / (1 + e^eps)``; ``None`` if delta > 0."""
-        return None if self.delta > 0 else self._ratio_moments
-
-    def _ratio_moments(self, most: int) -> list[Decimal]:
-        ratio = Decimal(next_up(self.epsilon, 4)).exp()
-        high, low, out = Decimal(1), ratio, []
-        for _ in range(most + 1):
-            out.append((high + low) / (1 + ratio))
-            high, low = high * ratio, low / ratio
-        return out

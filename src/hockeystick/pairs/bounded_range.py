@@ -87,11 +87,6 @@ class TwoLossPair(DominatingPair):
         """The difference of the two losses, epsilon."""
         return self.epsilon
 
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair with P and Q exchanged, which has the losses ``epsilon - t`` and ``-t``."""
-        return TwoLossPair(self.epsilon, 1 - self.share).rho
-
 
 @dataclass(frozen=True, slots=True)
 class BoundedRangeCurve(RenyiCurve):

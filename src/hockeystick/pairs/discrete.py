@@ -38,6 +38,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -62,6 +63,8 @@ class DiscreteLaplacePair(DominatingPair):
 
     distance: int
     scale: Fraction
+
+    symmetric: ClassVar[bool] = True
 
     @property
     def atoms(self) -> Atoms:
@@ -88,11 +91,6 @@ class DiscreteLaplacePair(DominatingPair):
         """The difference of neighbouring losses, ``2 / scale``."""
         return 2 / self.scale
 
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of this pair, because exchanging P and Q leaves the law of the loss unchanged."""
-        return self.rho
-
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussianPair(DominatingPair):
@@ -105,6 +103,8 @@ class DiscreteGaussianPair(DominatingPair):
 
     distance: int
     variance: Fraction
+
+    symmetric: ClassVar[bool] = True
 
     @property
     def _last(self) -> int:
@@ -155,11 +155,6 @@ class DiscreteGaussianPair(DominatingPair):
     def rho(self) -> float:
         """``distance^2 / 2 s^2``, as for continuous noise: Canonne, Kamath, Steinke 2020 [CKS20]."""
         return concentrated.gaussian(self.distance / self._s)
-
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of this pair, because exchanging P and Q leaves the law of the loss unchanged."""
-        return self.rho
 
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): that of continuous Gaussian noise, which is no smaller for whole-number shifts.

@@ -84,14 +84,9 @@ class FinitePair(DominatingPair):
         return 0.0 if q else max(float(p), TINY)
 
     @cached_property
-    def mirrored(self) -> FinitePair:
+    def mirror(self) -> FinitePair:
         """The pair with P and Q exchanged."""
         return FinitePair(self.q, self.p)
-
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair with P and Q exchanged."""
-        return self.mirrored.rho
 
 
 @dataclass(frozen=True)
@@ -129,8 +124,3 @@ class ThreeLossPair(DominatingPair):
     def spacing(self) -> Fraction:
         """Epsilon: all losses are whole multiples of it."""
         return self.exact
-
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of this pair, because exchanging P and Q leaves the law of the loss unchanged."""
-        return self.rho

@@ -8,7 +8,7 @@ is a Gaussian pair, whose ``mu^2`` is the sum of theirs (Corollary 3.3 of [DRS22
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,8 +21,6 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from hockeystick.pairs.closed_transforms import QuadraticTransform
 
 DENSITY_AT_0 = 0.39894228040143270  # 1 / sqrt(2 pi) = 0.398942280401432677..., rounded up
@@ -88,6 +86,8 @@ class GaussianPair(DominatingPair):
 
     mu: float
 
+    symmetric: ClassVar[bool] = True
+
     @property
     def atoms(self) -> Atoms:
         """The pair has no atoms."""
@@ -122,37 +122,9 @@ class GaussianPair(DominatingPair):
         """The exact rho of zero-concentrated privacy, ``mu^2 / 2``, rounded up."""
         return concentrated.gaussian(self.mu)
 
-    @property
-    def mirror(self) -> GaussianPair:
-        """The pair itself, because exchanging P and Q leaves the law of the loss unchanged."""
-        return self
-
     def log_moment(self, t: float) -> float:
         """The log-moment K(t) in closed form, rounded up."""
         return moment.gaussian(self.mu, t)
-
-    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling: the smaller of a trapezoid-rule bound and a rough bound."""
-        rough = moment.mixture_add if add else moment.mixture_remove
-        bound = rough(self.log_moment, rate, t)
-        return min(self.sampled_transform(rate, add).log_moment(t), bound)
-
-    @property
-    def ratio_moments(self) -> Callable[[int], list[Decimal]]:
-        """The moments ``E_Q (dP/dQ)^i = exp(mu^2 i (i - 1) / 2)``."""
-        return self._ratio_moments
-
-    def _ratio_moments(self, most: int) -> list[Decimal]:
-        from decimal import (
-            Decimal,  # imported late, as in most of these modules: few questions need more than doubles
-        )
-
-        mu = Decimal(next_up(self.mu, 4))
-        step, power, out = (mu * mu).exp(), Decimal(1), [Decimal(1)]
-        for _ in range(most):
-            out.append(out[-1] * power)
-            power *= step
-        return out
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[GaussianPair, int]]) -> Sequence[tuple[GaussianPair, int]]:

@@ -12,23 +12,23 @@ argument applies to one coordinate after another.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
-from hockeystick.numerics.rounding import next_up
+from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
-from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 from hockeystick.pairs.window_transform import WindowTransform
 from hockeystick.values.exact import decimal
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
-MOMENT_PANELS = 4096  # panels of the middle part; the error is of second order in their width
+LITTLE = 0.5
+"""Infinite-loss mass up to which the finite mass is computed as 1 minus that mass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class LaplaceMiddle:
     """
 
     theta: float
-    log_top: float = LOG_HALF
+    log_top: float
 
     def log_p(self, x: Array) -> Array:
         """The logarithm of the density under P, ``log_top - (theta - x)``."""
@@ -91,33 +91,93 @@ class LaplaceMiddle:
         return 0.0, self.theta
 
 
+class LossWindow(DominatingPair):
+    """A pair with densities for losses in ``(-w, w)``, atoms at -w and w, and infinite losses (``laplace_window.py``).
+
+    All masses are given as logarithms; ``-inf`` means no mass. Exchanging P and Q does not change the law of the loss.
+
+    Attributes:
+        log_top: log of the P-density at the loss w, in terms of the outcome x, which is ``(l + w) / 2`` for the loss l.
+        log_high: log of A, the P-mass of the atom at w.
+        log_infinite: log of I, the P-mass at infinite loss.
+    """
+
+    __slots__ = ()
+    symmetric: ClassVar[bool] = True
+
+    log_top: float
+    log_high: float
+    log_infinite: float
+
+    @property
+    @abstractmethod
+    def width(self) -> float:
+        """The largest finite loss w, greater than 0."""
+
+    @property
+    def atoms(self) -> Atoms:
+        """The atoms at -w and w, and at infinite loss of either sign, where these have mass."""
+        low, at_ends = self.log_high - self.width, self.log_high > -math.inf
+        log_p = np.array([low, self.log_high] if at_ends else [])
+        loss = np.array([-self.width, self.width] if at_ends else [])
+        return Atoms(loss, log_p, log_p[::-1]).beside(self.infinite_mass, self.infinite_mass)
+
+    @property
+    def smooth(self) -> LaplaceMiddle:
+        """The densities for losses l in ``(-w, w)``, as functions of the outcome ``x = (l + w) / 2`` from 0 to w."""
+        return LaplaceMiddle(self.width, self.log_top)
+
+    @property
+    def infinite_mass(self) -> float:
+        """The P-mass at infinite loss; at least the smallest double if it is positive."""
+        return max(math.exp(self.log_infinite), TINY) if self.log_infinite > -math.inf else 0.0
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """All finite losses are in ``[-w, w]``."""
+        return -self.width, self.width
+
+    @property
+    def transform(self) -> WindowTransform:
+        """The characteristic function in closed form."""
+        w, infinite = self.width, self.infinite_mass
+        ends, inside = self.log_high + math.log1p(math.exp(-w)), self.log_top + math.log(-math.expm1(-w))
+        # as 1 less a small infinite mass, so that a small K keeps its digits; otherwise as a sum
+        log_finite = math.log1p(-infinite) if infinite < LITTLE else float(np.logaddexp(ends, inside))
+        at_ends = 1 / (1 + math.exp(inside - ends)) if ends > -math.inf else 0.0
+        between = 1 / (1 + math.exp(ends - inside))
+        return WindowTransform(w, at_ends, between, log_finite, infinite)
+
+    def log_moment(self, t: float) -> float:
+        """The log-moment K(t) in closed form, rounded up."""
+        return self.transform.log_moment(t)
+
+    def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
+        """Return the characteristic function after Poisson sampling at rate q, for an added or a removed record.
+
+        Sampling moves the Q-mass from loss minus infinity to ``log(1 - q)``.
+        """
+        atoms = self.atoms
+        seen = np.isfinite(atoms.log_q)
+        losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
+        return SampledLaplaceTransform(self.width, self.log_top, losses, log_masses, rate, add)
+
+
 @dataclass(frozen=True, slots=True)
-class LaplacePair(DominatingPair):
-    """Lap(distance, scale) against Lap(0, scale)."""
+class LaplacePair(LossWindow):
+    """Lap(distance, scale) against Lap(0, scale): P(x >= theta) = 1/2 at loss theta, and no infinite losses."""
 
     distance: float
     scale: float
 
+    log_top = LOG_HALF
+    log_high = LOG_HALF
+    log_infinite = -math.inf
+
     @property
-    def theta(self) -> float:
-        """The distance of the two centres in units of the scale."""
+    def width(self) -> float:
+        """Theta, the distance of the two centres in units of the scale."""
         return self.distance / self.scale
-
-    @property
-    def atoms(self) -> Atoms:
-        """P(x >= theta) = 1/2 at loss theta; P(x <= 0) = exp(-theta)/2 at loss -theta."""
-        high, low = LOG_HALF, LOG_HALF - self.theta
-        return Atoms(np.array([-self.theta, self.theta]), np.array([low, high]), np.array([high, low]))
-
-    @property
-    def smooth(self) -> LaplaceMiddle:
-        """The part between the two centres."""
-        return LaplaceMiddle(self.theta)
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """All losses are in ``[-theta, theta]``."""
-        return -self.theta, self.theta
 
     @property
     def exact_supremum(self) -> Fraction:
@@ -125,81 +185,10 @@ class LaplacePair(DominatingPair):
         return decimal(self.distance) / decimal(self.scale)
 
     @property
-    def transform(self) -> WindowTransform:
-        """The characteristic function in closed form."""
-        return WindowTransform.laplace(self.theta)
-
-    @property
     def rho(self) -> float:
         """The least rho of zero-concentrated privacy, ``theta - 1 + e^-theta``, rounded up."""
-        return concentrated.laplace(self.theta)
-
-    @property
-    def mirror(self) -> LaplacePair:
-        """The pair itself, because exchanging P and Q leaves the law of the loss unchanged."""
-        return self
+        return concentrated.laplace(self.width)
 
     def log_moment(self, t: float) -> float:
-        """The log-moment K(t) in closed form, rounded up."""
-        return moment.laplace(self.theta, t)
-
-    @property
-    def ratio_moments(self) -> Callable[[int], list[Decimal]]:
-        """The moments ``E_Q (dP/dQ)^i``, by Mironov 2017 [Mir17], Proposition 6."""
-        return self._ratio_moments
-
-    def _ratio_moments(self, most: int) -> list[Decimal]:
-        ratio = Decimal(next_up(self.theta, 4)).exp()
-        high, low, out = Decimal(1), 1 / ratio, [Decimal(1)]
-        for i in range(1, most + 1):
-            out.append((i * high + (i - 1) * low) / (2 * i - 1))
-            high, low = high * ratio, low / ratio
-        return out
-
-    def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """Return the characteristic function after Poisson sampling, for an added or a removed record."""
-        return sampled_transform(self.smooth, self.atoms, rate, add)
-
-    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on the log-moment K(t) after Poisson sampling; see the function :func:`sampled_log_moment`."""
-        return sampled_log_moment(self.smooth, self.atoms, self.log_moment, rate, add, t)
-
-
-def sampled_transform(middle: LaplaceMiddle, atoms: Atoms, rate: float, add: bool) -> SampledLaplaceTransform:
-    """Return the characteristic function, after Poisson sampling, of the pair with these densities and atoms."""
-    seen = np.isfinite(atoms.log_q)
-    losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
-    return SampledLaplaceTransform(middle.theta, middle.log_top, losses, log_masses, rate, add)
-
-
-def sampled_log_moment(
-    middle: LaplaceMiddle, atoms: Atoms, base: Callable[[float], float], rate: float, add: bool, t: float
-) -> float:
-    """Upper bound on K(t) after Poisson sampling: a sum over the atoms plus a bound on the integral of the smooth part.
-
-    The integral is bounded panel by panel: with ``g = 1 - q + q e^l``, l the base loss, the integrand is log-convex if
-    a record is removed, and log-concave if one is added.
-
-    Args:
-        middle: the smooth part of the base pair.
-        atoms: the atoms of the base pair; outcomes that only Q has are among them, with loss minus infinity.
-        base: upper bounds on K of the base pair, with its laws exchanged if a record is added.
-        rate: q.
-        add: True for the direction that adds a record.
-        t: the Renyi order, less 1.
-    """
-    rough = (moment.mixture_add if add else moment.mixture_remove)(base, rate, t)
-    width = middle.theta / MOMENT_PANELS
-    power = -t if add else 1 + t
-    ends = moment.atoms(mixed_loss(atoms.loss, rate), atoms.log_q, power)
-    x = width * np.arange(MOMENT_PANELS + 1, dtype=np.float64)
-    if add:
-        x = 0.5 * (x[1:] + x[:-1])
-    psi = mixed_loss(middle.loss(x), rate)
-    log_f = middle.log_q(x) + power * psi
-    if add:
-        inside = moment.log_concave(log_f, -1 - 2 * t * mixed_slope(middle.loss(x), psi, rate), width)
-    else:
-        inside = moment.log_convex(log_f, width)
-    size = 1 + middle.theta + abs(middle.log_top) + power * float(np.abs(psi).max())
-    return min(moment.rounded_up(float(np.logaddexp(ends, inside)), size), rough)
+        """The log-moment K(t) in closed form, rounded up; a small K keeps more of its digits than in the base class."""
+        return moment.laplace(self.width, t)

@@ -34,29 +34,18 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
-from hockeystick.numerics.rounding import TINY
-from hockeystick.pairs.base import Atoms, DominatingPair
-from hockeystick.pairs.laplace import LaplaceMiddle, sampled_log_moment, sampled_transform
-from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
-from hockeystick.pairs.window_transform import WindowTransform
-
-LITTLE = 0.5
-"""Infinite-loss mass up to which the finite mass is computed as 1 minus that mass."""
+from hockeystick.pairs.laplace import LossWindow
 
 
 @dataclass(frozen=True, slots=True)
-class WindowPair(DominatingPair):
-    """A pair with densities for losses in ``(-w, w)``, atoms at -w and w, and infinite losses; see the module.
-
-    All masses are given as logarithms; ``-inf`` means no mass.
+class WindowPair(LossWindow):
+    """A pair with losses in ``[-w, w]`` and infinite losses, given by its masses; see the module.
 
     Attributes:
         exact: w, the largest finite loss, greater than 0.
-        log_top: log of the P-density at the loss w, in terms of the outcome x, which is ``(l + w) / 2`` for the loss l.
-        log_high: log of A, the P-mass of the atom at w.
-        log_infinite: log of I, the P-mass at infinite loss.
+        log_top: as in the base class, like the two numbers that follow.
+        log_high: log of the mass of an atom, by default of none.
+        log_infinite: log of the mass at infinite loss, by default of none.
     """
 
     exact: Fraction
@@ -95,71 +84,6 @@ class WindowPair(DominatingPair):
         return float(self.exact)
 
     @property
-    def atoms(self) -> Atoms:
-        """The atoms at -w and w, and at infinite loss of either sign, where these have mass."""
-        loss, log_p, log_q = [], [], []
-        if self.log_infinite > -math.inf:
-            loss, log_p, log_q = [-math.inf, math.inf], [-math.inf, self.log_infinite], [self.log_infinite, -math.inf]
-        if self.log_high > -math.inf:
-            low = self.log_high - self.width
-            loss[1:1], log_p[1:1], log_q[1:1] = [-self.width, self.width], [low, self.log_high], [self.log_high, low]
-        return Atoms(np.array(loss), np.array(log_p), np.array(log_q))
-
-    @property
-    def smooth(self) -> LaplaceMiddle:
-        """The densities for losses l in ``(-w, w)``, as functions of the outcome ``x = (l + w) / 2`` from 0 to w."""
-        return LaplaceMiddle(self.width, self.log_top)
-
-    @property
-    def infinite_mass(self) -> float:
-        """The P-mass at infinite loss; at least the smallest double if it is positive."""
-        return max(math.exp(self.log_infinite), TINY) if self.log_infinite > -math.inf else 0.0
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """All finite losses are in ``[-w, w]``."""
-        return -self.width, self.width
-
-    @property
     def exact_supremum(self) -> Fraction:
         """The largest finite loss, w, as an exact fraction."""
         return self.exact
-
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of this pair, because exchanging P and Q leaves the law of the loss unchanged."""
-        return self.rho
-
-    @property
-    def transform(self) -> WindowTransform:
-        """The characteristic function in closed form."""
-        w, infinite = self.width, self.infinite_mass
-        ends, inside = self.log_high + math.log1p(math.exp(-w)), self.log_top + math.log(-math.expm1(-w))
-        # as 1 less a small infinite mass, so that a small K keeps its digits; otherwise as a sum
-        log_finite = math.log1p(-infinite) if infinite < LITTLE else float(np.logaddexp(ends, inside))
-        at_ends = 1 / (1 + math.exp(inside - ends)) if ends > -math.inf else 0.0
-        between = 1 / (1 + math.exp(ends - inside))
-        return WindowTransform(w, at_ends, between, log_finite, infinite)
-
-    def log_moment(self, t: float) -> float:
-        """The log-moment K(t) in closed form, rounded up."""
-        return self.transform.log_moment(t)
-
-    def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
-        """Return the characteristic function after Poisson sampling at rate q, as for the Laplace pair.
-
-        Sampling moves the Q-mass from loss minus infinity to ``log(1 - q)``.
-        """
-        return sampled_transform(self.smooth, self.atoms, rate, add)
-
-    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on the log-moment K(t) after Poisson sampling, as for the Laplace pair.
-
-        If some losses are infinite, so is ``E_Q Lambda^-t`` with ``Lambda = dP/dQ``. Then this moment of the base pair
-        gives no bound for adding a record.
-        """
-
-        def base(order: float) -> float:
-            return math.inf if add and self.log_infinite > -math.inf else self.log_moment(order)
-
-        return sampled_log_moment(self.smooth, self.atoms, base, rate, add, t)

@@ -35,7 +35,7 @@ root from above. It starts at the least x at which a single term reaches the giv
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -338,9 +338,9 @@ class MixturePair(DominatingPair):
         return concentrated.gaussian(self.shifts[-1])
 
     @property
-    def mirrored_rho(self) -> float:
-        """The rho of a Gaussian pair with the largest shift, a bound that holds in both directions."""
-        return self._largest_rho
+    def mirror(self) -> MixturePair:
+        """The pair with P and Q exchanged."""
+        return replace(self, mirrored=not self.mirrored)
 
     def log_moment(self, t: float) -> float:
         """Upper bound on the log-moment K(t): the smaller of a trapezoid-rule bound and a rough bound."""
@@ -360,9 +360,3 @@ class MixturePair(DominatingPair):
         bound = convex if mirrored else min(convex, (1 + t) * moment.log_sum(logs + each / (1 + t)))
         lost = 2 * t * self.missing / self.rest if self.missing else 0.0  # of log g, times t
         return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
-
-    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling: the smaller of a trapezoid-rule bound and a rough bound."""
-        mix = moment.mixture_add if add else moment.mixture_remove
-        bound = mix(lambda order: self._rough(order, add), rate, t)
-        return min(self.sampled_transform(rate, add).log_moment(t), bound)

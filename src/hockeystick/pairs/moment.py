@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.logarithm import beyond_first, exp_beyond_first
+from hockeystick.numerics.logarithm import exp_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -44,20 +44,8 @@ def laplace(theta: float, t: float) -> float:
     a, c = t * theta, (1 + t) * theta
     if a > DIRECT:  # m = e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), the second less than e^-1200 of the first
         return rounded_up(a - math.log1p(t / (1 + t)), 1.0)
-    return rounded_up(math.log1p(((1 + t) * beyond_first(a) + t * beyond_first(-c)) / (1 + 2 * t)))
-
-
-def black_box(epsilon: float, delta: float, t: float) -> float:
-    """Upper bound on the log-moment K(t) of the worst (epsilon, delta) pair.
-
-    With ``m = e^K``, ``x2(y) = e^y - 1 - y``, ``a = t epsilon``: ``m = (1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 -
-    e^-eps)) / (1 + e^-eps))``. For delta = 0 this is Mironov 2017 [Mir17], Proposition 5.
-    """
-    a, small = t * epsilon, math.exp(-epsilon)
-    if a > DIRECT:  # m = (1 - delta) e^a (1 + e^(-eps - 2a)) / (1 + e^-eps), of which e^-1200 is negligible
-        return rounded_up(a + math.log1p(-delta) - math.log1p(small), 1.0 - 2 * math.log1p(-delta))
-    excess = (beyond_first(a) + small * beyond_first(-a) - a * math.expm1(-epsilon)) / (1 + small)
-    return rounded_up(math.log1p(-delta) + math.log1p(excess), -2 * math.log1p(-delta))
+    grown, fallen = exp_beyond_first(np.array([a, -c])).tolist()
+    return rounded_up(math.log1p(((1 + t) * grown + t * fallen) / (1 + 2 * t)))
 
 
 def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
@@ -75,24 +63,24 @@ def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
 
 
 def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
-    """Upper bound on K(t) from all atoms of a law; a small K keeps its digits if no loss is infinite under P.
+    """Upper bound on K(t) from all atoms of a law; a small K keeps its digits.
 
-    Both laws have total mass 1. Let ``m = e^K``, ``x2(y) = e^y - 1 - y``, and q_0 the mass that Q has where P has none.
-    As ``E e^-L = 1 - q_0``, ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0``. Every term is positive, with a relative
-    error of at most some roundings of ``1 + |log p| + t |L|``. A relative error of x causes no larger relative error of
-    ``log(1 + x)``.
+    Both laws have total mass 1. Let ``m = e^K``, ``x2(y) = e^y - 1 - y``, q_0 the mass that Q has where P has none, and
+    p_0 the mass that P has where Q has none. The finite losses have the mass ``1 - p_0`` under P, and ``E e^-L = 1 -
+    q_0``. So ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0 - (1 + t) p_0``. Each term has a relative error of at most
+    some roundings of ``1 + |log p| + t |L|``. A relative error of x > 0 causes no larger relative error of ``log(1 +
+    x)``.
     """
     rough = atoms(loss, log_p, t)
     seen = np.isfinite(loss) & np.isfinite(log_p)
-    if np.isposinf(loss).any() or not seen.any() or t * float(np.abs(loss[seen]).max()) > DIRECT:
+    if not seen.any() or max(t * float(np.abs(loss[seen]).max()), float(-loss[seen].min())) > DIRECT:
         return rough
-    if float(-loss[seen].min()) > DIRECT:
-        return rough
-    only_q = float(np.exp(log_q[np.isneginf(loss)]).sum())
+    only_p, only_q = (float(np.exp(log[loss == end]).sum()) for log, end in ((log_p, np.inf), (log_q, -np.inf)))
     terms = np.exp(log_p[seen]) * (exp_beyond_first(t * loss[seen]) + t * exp_beyond_first(-loss[seen]))
     units = 16 * (4 + float(np.abs(log_p[seen]).max()) + (1 + t) * float(np.abs(loss[seen]).max())) + len(terms)
-    value = math.log1p(float(terms.sum()) + t * only_q)
-    return min(rounded_up(value * (1 + units * UNIT_ROUNDOFF)), rough)
+    gained, lost = float(terms.sum()) + t * only_q, (1 + t) * only_p
+    excess = gained - lost + units * UNIT_ROUNDOFF * (gained + lost)
+    return min(rounded_up(math.log1p(excess)), rough) if excess > -1 else rough
 
 
 def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:
@@ -126,38 +114,6 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
     apart = log_mixture(rate, gaussian(2 * mu, t))
     one_sided = mixture_remove(lambda order: gaussian(mu, order), rate, t) - t * math.log1p(-rate)
     return rounded_up(min(apart, one_sided), 1 + t)
-
-
-def log_convex(log_f: Array, width: float) -> float:
-    """Return the log of an upper bound on the integral of a log-convex f, from its logarithms at equidistant nodes.
-
-    On each panel f lies below the exponential through its values f0 and f1 at the ends. The integral of this
-    exponential is ``width (f1 - f0) / log (f1 / f0)``, width times the logarithmic mean.
-    """
-    low, high = np.minimum(log_f[:-1], log_f[1:]), np.maximum(log_f[:-1], log_f[1:])
-    return log_sum(high + _log_mean(high - low)) + math.log(width)
-
-
-def log_concave(log_f: Array, slope: Array, width: float) -> float:
-    """Return the log of an upper bound on the integral of a log-concave f, by its tangent at each panel's midpoint.
-
-    On each panel log f lies below its tangent. The integral of the exponential of the tangent is ``width f sinh(y) /
-    y``, with ``y = slope width / 2``.
-
-    Args:
-        log_f: logarithms of f at the midpoints, shape (n,).
-        slope: slopes of log f there, shape (n,).
-        width: width of each panel.
-    """
-    twice = np.abs(slope) * width
-    return log_sum(log_f + 0.5 * twice + _log_mean(twice)) + math.log(width)
-
-
-def _log_mean(apart: Array) -> Array:
-    """Return the log of the mean of ``e^-u`` over ``0 <= u <= y``, ``log ((1 - e^-y) / y)``; 0 at y = 0."""
-    safe = np.maximum(apart, 1e-8)
-    mean: Array = np.where(apart < 1e-8, -0.5 * apart, np.log(-np.expm1(-safe) / safe))
-    return mean
 
 
 def log_sum(exponent: Array) -> float:

@@ -74,6 +74,14 @@ class Transform(Protocol):
         return line_upper(self.line(t, 0.0, slack))
 
 
+class SampledTransform(Transform, Protocol):
+    """The characteristic function of one Poisson-sampled round."""
+
+    def log_moment(self, t: float) -> float:
+        """Return the sharpest upper bound on K(t) that takes a few milliseconds; ``inf`` if there is none."""
+        ...
+
+
 def line_upper(line: Line) -> float:
     """Return an upper bound on K(t): the line's value at s = 0 plus the bound on its error."""
     values, errors = line.cumulants(1.0, 1)

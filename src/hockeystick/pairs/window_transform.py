@@ -56,11 +56,6 @@ class WindowTransform(Transform):
     log_finite: float
     infinite: float
 
-    @classmethod
-    def laplace(cls, theta: float) -> WindowTransform:
-        """Return the transform of Laplace noise at a distance of theta scales."""
-        return cls(theta, 0.5 * (1 + math.exp(-theta)), -0.5 * math.expm1(-theta), 0.0, 0.0)
-
     def line(self, t: float, reach: float, tolerance: float) -> WindowLine:
         """Return the line through t, in closed form: its only error is rounding."""
         return WindowLine(self, t)

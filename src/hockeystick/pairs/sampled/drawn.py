@@ -116,6 +116,8 @@ class RevealedPair(DominatingPair):
     weights: tuple[float, ...]
     beyond: float = 0.0
 
+    symmetric: ClassVar[bool] = True
+
     @property
     def atoms(self) -> Atoms:
         """Atoms at plus and minus infinity, where only one of the two laws has mass."""
@@ -137,11 +139,6 @@ class RevealedPair(DominatingPair):
         """A rho of zero-concentrated privacy: that of the largest shift, or infinite if ``beyond`` is positive."""
         return math.inf if self.beyond else concentrated.gaussian(self.shifts[-1])
 
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
-        return self.rho
-
     def log_moment(self, t: float) -> float:
         """K(t) in closed form, the logarithm of the mean of ``e^(t (1 + t) mu_k^2 / 2)``, rounded up."""
         each = np.array([moment.gaussian(mu, t) for mu in self.shifts])
@@ -150,8 +147,3 @@ class RevealedPair(DominatingPair):
         exponents = np.log(np.array(self.weights)) + each
         top = float(exponents.max())
         return moment.rounded_up(top + math.log(float(np.exp(exponents - top).sum())), 1.0 + float(each[-1]))
-
-    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Upper bound on K(t) after Poisson sampling, from the moment without sampling."""
-        mix = moment.mixture_add if add else moment.mixture_remove
-        return mix(self.log_moment, rate, t)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +35,7 @@ from hockeystick.numerics.differences import log_even_differences
 from hockeystick.numerics.rounding import SMALLEST_NORMAL, UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import DominatingPair, RenyiCurve, rounding_of
+from hockeystick.pairs.ratio_moments import ratio_moments
 
 Array = npt.NDArray[np.float64]
 
@@ -129,5 +130,5 @@ def _log_even(base: DominatingPair, most: int) -> list[float]:
     """
     while most >= 2 and base.log_moment(most - 1.0) > LARGEST:
         most -= 2
-    moments = base.ratio_moments
-    return log_even_differences(moments, most) if most >= 2 and moments is not None else []
+    known = most >= 2 and ratio_moments(base, 0)
+    return log_even_differences(partial(ratio_moments, base), most) if known else []

@@ -237,11 +237,6 @@ class WithoutReplacementPair(DominatingPair):
         """The smaller of the base's rho, valid by bound (1) of the module docstring, and that of a bounded loss."""
         return min(self.base.rho, super(WithoutReplacementPair, self).rho)
 
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of the pair, which is its own mirror image."""
-        return self.rho
-
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): the least of the module docstring's bounds, with (3) if few cells are enough."""
         if self.base.smooth is None:

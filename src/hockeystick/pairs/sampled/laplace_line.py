@@ -111,3 +111,7 @@ class SampledLaplaceTransform(LaplaceLaw):
     def upper(self, t: float, slack: float) -> float:
         """Return an upper bound on K(t), including all errors of the rule; ``inf`` if it needs too many panels."""
         return kept_upper(self, t, UNIT_ROUNDOFF)
+
+    def log_moment(self, t: float) -> float:
+        """Return the same bound, which no slack makes faster."""
+        return self.upper(t, 0.0)

@@ -17,8 +17,8 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from hockeystick.numerics.logarithm import LARGEST
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF, next_up
+from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
@@ -214,10 +214,10 @@ class _PoissonPair(DominatingPair):
         """
         if np.isinf(self.base.atoms.loss).any():
             return None
-        moment = self.base.log_moment(1.0)
-        if moment <= LARGE:
-            return self.rate**2 * math.expm1(moment)
-        log = moment + 2 * math.log(self.rate)  # the 1 that is subtracted is far below a rounding
+        second = self.base.log_moment(1.0)
+        if second <= LARGE:
+            return self.rate**2 * math.expm1(second)
+        log = second + 2 * math.log(self.rate)  # the 1 that is subtracted is far below a rounding
         return math.exp(log) if log < LARGEST else math.inf
 
     def _slope(self, loss: float) -> float:
@@ -226,10 +226,19 @@ class _PoissonPair(DominatingPair):
         return float(mixed_slope(at, mixed_loss(at, self.rate), self.rate)[0]) if loss < math.inf else 1.0
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t) after sampling, by the base's own method or from the atoms."""
+        """Upper bound on K(t) after sampling: from the atoms, or the smaller of a computed bound and a rough one."""
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
-        return self.base.sampled_log_moment(self.rate, self.add, t)
+        mix = moment.mixture_add if self.add else moment.mixture_remove
+        rough, transform = mix(self._base_moment, self.rate, t), self.base.sampled_transform(self.rate, self.add)
+        return rough if transform is None else min(transform.log_moment(t), rough)
+
+    def _base_moment(self, t: float) -> float:
+        """Upper bound on K(t) of the base, with its laws exchanged for adding a record."""
+        if not self.add:
+            return self.base.log_moment(t)
+        mirror = self.base.mirror
+        return math.inf if mirror is None or mirror.infinite_mass else mirror.log_moment(t)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +321,9 @@ class PoissonAddPair(_PoissonPair):
         infinite loss in the exchanged base, and its rho ignores them. Here their loss is ``-log(1 - q)``, so only the
         second rho holds.
         """
-        lacking = np.isneginf(self.base.atoms.loss).any()
+        lacking, mirror = np.isneginf(self.base.atoms.loss).any(), self.base.mirror
         of_range = super(PoissonAddPair, self).rho
-        return of_range if lacking else min(self.base.mirrored_rho, of_range)
+        return of_range if lacking or mirror is None else min(mirror.rho, of_range)
 
 
 def _psi_range(base: DominatingPair, rate: float) -> tuple[float, float]:

@@ -282,11 +282,6 @@ class ZeroedPair(DominatingPair):
         """The rho of a replaced record's pair, as that pair dominates this one."""
         return self._replaced.rho
 
-    @property
-    def mirrored_rho(self) -> float:
-        """The rho of a replaced record's pair, as that pair is its own mirror image."""
-        return self._replaced.rho
-
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): that of a replaced record, whose curve is higher at every b.
 

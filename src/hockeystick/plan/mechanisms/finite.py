@@ -35,7 +35,7 @@ class FiniteMechanism(Mechanism):
 
     def pair(self, direction: Direction) -> FinitePair:
         """Return the law with the record against the law without it, or the reverse."""
-        return self._laws.mirrored if direction is Direction.ADD else self._laws
+        return self._laws.mirror if direction is Direction.ADD else self._laws
 
     def exact(self, direction: Direction) -> ExactFinite:
         """Return the two laws themselves."""

@@ -172,8 +172,8 @@ class KeyThreshold(Mechanism):
         gone = OwnKeyLaws((1 - p, p), (Fraction(1), Fraction(0)))
         if direction is Direction.REPLACE_ONE:
             shared = JointPair(((self.shared, 2 * keys),))
-            below: tuple[DominatingPair, ...] = (shared, JointPair(((gone, keys), (gone.mirrored, keys))), shared)
+            below: tuple[DominatingPair, ...] = (shared, JointPair(((gone, keys), (gone.mirror, keys))), shared)
         else:
-            one = gone.mirrored if direction is Direction.ADD else gone
+            one = gone.mirror if direction is Direction.ADD else gone
             below = JointPair(((self.shared, keys),)), JointPair(((one, keys),))
         return Between(self.pair(direction), below, WHY)

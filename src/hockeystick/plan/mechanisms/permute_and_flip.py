@@ -61,5 +61,5 @@ class PermuteAndFlip(ReportNoisyMax):
         half = Fraction(1, 2)
         worse = half * exponential(-decimal(self.epsilon))
         one = FinitePair((half, half), (worse, 1 - worse))
-        below = (one.mirrored, one) if direction is Direction.ADD else (one, one.mirrored)
+        below = (one.mirror, one) if direction is Direction.ADD else (one, one.mirror)
         return Between(self.pair(direction), below, WHY)

@@ -266,7 +266,7 @@ def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[Domi
     if not LEAST <= shifts[0] <= MOST:
         return (silent,)
     opposed = opposed_draws(shifts, law.weights, law.none, law.cut)
-    return silent, opposed.mirrored if restored else opposed
+    return silent, opposed.mirror if restored else opposed
 
 
 def _mixture(shifts: tuple[float, ...], law: Draws, missing: float, mirrored: bool) -> DominatingPair:

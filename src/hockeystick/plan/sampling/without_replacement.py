@@ -227,7 +227,7 @@ class WithoutReplacement(Sampling):
         mu, restored = mu_of(mechanism.with_against_without()), direction is Direction.RESTORE
         if LEAST <= mu <= MOST:
             opposed = opposed_draws((mu,), (self.rate,), 1 - self.rate, 0.0)
-            return opposed.mirrored if restored else opposed
+            return opposed.mirror if restored else opposed
         return (PoissonAddPair if restored else PoissonRemovePair)(GaussianPair(mu), self.rate)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
