@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any
+from typing import Any, cast
 
 import mpmath
 import numpy as np
@@ -17,7 +17,7 @@ from hockeystick.numerics.budget import Budget
 from hockeystick.numerics.lattice import Mesh
 from hockeystick.pairs.base import terms_of
 from hockeystick.pairs.mixture import MixtureLocation, MixturePair
-from hockeystick.pairs.sampled.poisson import BasePart
+from hockeystick.pairs.sampled.poisson import BasePart, PoissonAddPair, PoissonRemovePair
 from oracle.mixtures import Mixture, delta, log_moment, moment_nodes, single_delta
 
 Array = Any
@@ -99,9 +99,10 @@ def test_the_law_of_many_terms_agrees_with_that_of_two() -> None:
     for direction, mirrored in (("remove", False), ("add", True)):
         two = hs.Plan([hs.Round(hs.Gaussian(1.25), hs.Poisson(0.02), count=500)], adjacency=direction)
         many = plan(([0, 1, 1.0000000001], [0.98, 0.01, 0.01], 1.25), direction, 500)
-        assert isinstance(many.rounds[0].pair(many.directions.adjacency.directions[0]), MixturePair)
+        pair = many.rounds[0].pair(many.directions.adjacency.directions[0])
+        assert isinstance(pair, PoissonAddPair if mirrored else PoissonRemovePair)
+        assert isinstance(pair.base, MixturePair)
         assert many.epsilon(1e-7).upper == pytest.approx(two.epsilon(1e-7).upper, rel=1e-6)
-        assert many.rounds[0].pair(many.directions.adjacency.directions[0]).mirrored is mirrored  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("adjacency", ["remove", "add"])
@@ -157,8 +158,10 @@ def parts() -> list[tuple[BasePart, list[tuple[float, float]], bool]]:
         for mirrored in (False, True):
             rest = weights[0] if shifts[0] == 0 else 0.0
             rows = [(c / noise, p) for c, p in zip(shifts, weights, strict=True) if c]
-            pair = MixturePair(tuple(mu for mu, _ in rows), tuple(p for _, p in rows), rest, mirrored)
-            out.append((pair.smooth, [*([(0.0, rest)] if rest else []), *rows], mirrored))
+            some = math.fsum(p for _, p in rows) if rest else 1.0
+            base = MixturePair(tuple(mu for mu, _ in rows), tuple(p / some for _, p in rows), mirrored and not rest)
+            pair = (PoissonAddPair if mirrored else PoissonRemovePair)(base, some) if rest else base
+            out.append((cast(BasePart, pair.smooth), [*([(0.0, rest)] if rest else []), *rows], mirrored))
     return out
 
 
@@ -228,8 +231,6 @@ def test_moments(law: Any, direction: str, t: float) -> None:
     found = pair.log_moment(t)
     assert true * (1 - 1e-9) <= found <= true * (1 + 1e-6) + 1e-12
     assert true <= t * (1 + t) * pair.rho
-    if isinstance(pair, MixturePair):
-        assert pair._rough(t, direction == "add") >= found * (1 - 1e-9)
 
 
 def test_a_mixture_of_no_great_number_of_terms_is_not_slow() -> None:
@@ -249,7 +250,7 @@ def test_the_location_knows_where_it_ends() -> None:
 def test_a_rare_shift_is_known_by_its_own_weight_and_not_by_what_is_left_of_one(rate: float) -> None:
     """Of a rate of 1e-14 what 1 less the rest leaves has two digits."""
     weights = (rate, rate / 4)
-    smooth = MixturePair((1.0, 2.5), weights, 1 - math.fsum(weights)).smooth
+    smooth = cast(BasePart, PoissonRemovePair(MixturePair((1.0, 2.5), (0.8, 0.2)), math.fsum(weights)).smooth)
     x = np.array([-3.0, -0.5, 0.6, 2.0, 7.0])
     found, doubt = smooth.loss(x), smooth.loss_error(x) * 2.0**-53
     with mp.workdps(60):

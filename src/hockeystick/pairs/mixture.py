@@ -19,13 +19,13 @@ as the terms with phi' cancel. Other convex phi are limits of such functions. Th
 contributions of other persons may depend on the same random choices: they are revealed first, and H is jointly convex.
 The pair is tight, as vectors v_k of norm mu_k in one direction attain it.
 
-So a pair with a larger shift mu_k dominates one with a smaller shift. A pair also becomes worse if a part of the mass
-of a term is put at infinite loss, since a kernel can turn this part back into the term. And it becomes worse if the law
-of mu_k is replaced by a stochastically larger law, as the two numbers can be coupled so that the first is never above
-the second.
+So a pair with a larger shift mu_k dominates one with a smaller shift. A pair also becomes worse if the law of mu_k is
+replaced by a stochastically larger law, as the two numbers can be coupled so that the first is never above the second.
+And it becomes worse if a part of the mass of a term is put at infinite loss, since a kernel can turn this part back
+into the term.
 
-If p_0 > 0, the smooth part is that of Poisson *sampling*, at the rate ``1 - p_0``, of the mixture of the terms with a
-shift (``pairs/sampled/poisson.py``). A Poisson-sampled mixture is again a mixture.
+If p_0 > 0, the pair is that of Poisson *sampling*, at the rate ``1 - p_0``, of the mixture of the terms with a shift
+(``pairs/sampled/poisson.py``). So the pairs here have no term without a shift.
 
 **Inverse.** For the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is
 convex, with a slope between the least and the largest shift. So Newton's method, started above the root, approaches the
@@ -42,18 +42,10 @@ from typing import ClassVar
 import numpy as np
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import concentrated, moment
-from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, rounding_of
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-from hockeystick.pairs.sampled.poisson import (
-    HALF,
-    SAMPLED_SECONDS,
-    BasePart,
-    PoissonSmooth,
-    mixed_loss,
-    rate_error,
-)
+from hockeystick.pairs.sampled.poisson import SAMPLED_SECONDS, BasePart
 
 LARGEST = 500.0  # exponent up to which the ratio less 1 is summed directly
 LIGHT = -0.5  # of the ratio less 1: below it, the logarithm of the sum itself is taken
@@ -65,10 +57,11 @@ UNITS = 8.0  # bound on the relative error of a weight, in roundings
 
 @dataclass(frozen=True)
 class MixtureLocation:
-    """The densities of a Gaussian mixture under P and of N(0, 1) under Q."""
+    """The densities of a Gaussian mixture under P and of N(0, 1) under Q; the weights and ``missing`` sum to 1."""
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
+    missing: float = 0.0
 
     @property
     def terms(self) -> int:
@@ -97,7 +90,7 @@ class MixtureLocation:
     def loss(self, x: Array) -> Array:
         """Return ``log sum_k w_k e^(mu_k x - mu_k^2/2)``, computed without cancellation where it is near 0."""
         exponents = self._exponents(x)
-        excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST))
+        excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST)) - self.missing
         near = np.log1p(np.maximum(excess, LIGHT))
         far = (excess < LIGHT) | (exponents.max(axis=0) > LARGEST)
         return np.where(far, self._log_sum(exponents), near) if far.any() else near
@@ -174,31 +167,6 @@ class MixtureLocation:
 
 
 @dataclass(frozen=True, slots=True)
-class PartlyShifted(PoissonSmooth):
-    """A mixture in which a shift has the probability 1 - p_0, as after Poisson sampling at that rate.
-
-    Attributes:
-        missing: amount by which the given p_0 exceeds the true weight, divided by the given p_0.
-    """
-
-    missing: float = 0.0
-
-    def loss_error(self, x: Array) -> Array:
-        """Bound on the error of the loss: that of a sampled pair, that of the rate, and that of the missing mass T.
-
-        The missing mass causes an error of at most ``T / (g - T)``, where g is the likelihood ratio, and ``2 T <=
-        p_0``.
-        """
-        loss = self.base.loss(self.sign * x)
-        own = (UNITS + 2) * rate_error(loss, mixed_loss(loss, self.rate), self.rate)
-        return super(PartlyShifted, self).loss_error(x) + own + 2 * self.missing / UNIT_ROUNDOFF
-
-    def log_q(self, x: Array) -> Array:
-        """The log-density of N(0, 1) at each x."""
-        return self.base.log_q(x)
-
-
-@dataclass(frozen=True, slots=True)
 class Mirrored:
     """A smooth part with P and Q exchanged, and with x replaced by -x so that the loss increases."""
 
@@ -249,22 +217,19 @@ class Mirrored:
 
 @dataclass(frozen=True, slots=True)
 class MixturePair(DominatingPair):
-    """p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
+    """sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
 
-    The exact weights sum to 1, and each given weight is within UNITS roundings of the exact one.
+    The exact weights and ``missing`` sum to 1, and each given weight is within UNITS roundings of the exact one.
 
     Attributes:
         shifts: the mu_k, positive and increasing.
-        weights: the p_k for k > 0, positive.
-        rest: the weight p_0 of the term without a shift, rounded once; 0 where there is no such term.
+        weights: the p_k, positive.
         mirrored: True if N(0, 1) is P.
-        missing: mass that the mixture has at outcomes impossible under N(0, 1). It is taken out of the weight p_0,
-            which is at least twice as large.
+        missing: mass that the mixture has at outcomes impossible under N(0, 1); 0 unless the pair is sampled.
     """
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
-    rest: float = 0.0
     mirrored: bool = False
     missing: float = 0.0
 
@@ -279,63 +244,32 @@ class MixturePair(DominatingPair):
     @property
     def smooth(self) -> BasePart:
         """The densities of the mixture and of N(0, 1)."""
-        if not self.rest:
-            return self._of(MixtureLocation(self.shifts, self.weights))
-        total = math.fsum(self.weights)
-        location = MixtureLocation(self.shifts, tuple(weight / total for weight in self.weights))
-        return self._of(PartlyShifted(location, self._shifted, +1, self.missing / self.rest))
-
-    @property
-    def _shifted(self) -> float:
-        """The probability of a shift, with a relative error of UNITS + 2 roundings.
-
-        Up to a half it is the sum of the weights, each of which is within UNITS roundings. Above a half it is computed
-        as ``1 - rest``, which is off by the rounding of ``rest`` and one of its own.
-        """
-        total = math.fsum(self.weights)
-        return total if total <= HALF else 1 - self.rest
-
-    def _of(self, direct: BasePart) -> BasePart:
+        direct = MixtureLocation(self.shifts, self.weights, self.missing)
         return Mirrored(direct) if self.mirrored else direct
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """From ``log p_0`` to infinity; if mirrored, from minus infinity to ``-log p_0``."""
-        low = math.log(self.rest) if self.rest else -math.inf
-        return (-math.inf, -low) if self.mirrored else (low, math.inf)
-
-    @property
-    def supremum_error(self) -> float:
-        """Bound on the error of the largest loss, from rounding p_0 and its logarithm, and from the missing mass."""
-        own = 4 * UNIT_ROUNDOFF + 2 * self.missing / self.rest if self.rest else 0.0
-        return rounding_of(self.loss_range[1]) + own
+    loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
+    """The loss is unbounded, as every term has a shift."""
 
     @property
     def transform(self) -> MixtureTransform:
         """The characteristic function, by the trapezoid rule."""
         kind = Kind.ADD if self.mirrored else Kind.REMOVE
-        return MixtureTransform(self.shifts, self.weights, self.rest, kind, UNITS, self.missing)
+        return MixtureTransform(self.shifts, self.weights, 0.0, kind, UNITS)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
-        """Return the characteristic function after Poisson sampling, which makes a mixture with a larger p_0."""
+        """Return the characteristic function after Poisson sampling, which adds a term without a shift."""
         weights = tuple(rate * weight for weight in self.weights)
-        rest = (1 - rate) + rate * self.rest
-        return MixtureTransform(self.shifts, weights, rest, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
+        kind, missing = Kind.ADD if add else Kind.REMOVE, rate * self.missing
+        return MixtureTransform(self.shifts, weights, 1 - rate + missing, kind, UNITS + 4, missing)
 
     @property
     def rho(self) -> float:
-        """The smaller of two bounds: the rho of a Gaussian pair with the largest shift, and the largest loss.
+        """The rho of a Gaussian pair with the largest shift.
 
         As ``g^(1+t)`` and ``g^(-t)`` are convex in the likelihood ratio g, the mixture has no larger rho than its worst
-        term.
+        term. Missing mass lowers the likelihood ratio, so that no rho is known.
         """
-        if self.missing:  # factor by which the likelihood ratio is less than for a mixture of mass 1
-            return math.inf
-        return min(self._largest_rho, super(MixturePair, self).rho)
-
-    @property
-    def _largest_rho(self) -> float:
-        return concentrated.gaussian(self.shifts[-1])
+        return math.inf if self.missing else concentrated.gaussian(self.shifts[-1])
 
     @property
     def mirror(self) -> MixturePair:
@@ -343,20 +277,13 @@ class MixturePair(DominatingPair):
         return replace(self, mirrored=not self.mirrored)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on the log-moment K(t): the smaller of a trapezoid-rule bound and a rough bound."""
-        rough = self._rough(t, self.mirrored)
-        return min(self.transform.log_moment(t), rough)
+        """Upper bound on K(t): the smaller of a trapezoid-rule bound and the log of the mean of the terms' moments.
 
-    def _rough(self, t: float, mirrored: bool) -> float:
-        """Rough upper bound on the log-moment K(t): the log of the mean of the terms' moments.
-
-        By convexity it holds in both directions. If the mixture is P, Minkowski's inequality gives another bound, which
-        is smaller for large t; the smaller one is returned.
+        By convexity the mean is a bound in both directions. If the mixture is P, Minkowski's inequality gives another
+        bound, which is smaller for large t.
         """
-        zero = (self.rest,) if self.rest else ()
-        logs = np.log(np.array((*zero, *self.weights)))
-        each = np.array([moment.gaussian(mu, t) for mu in (*(0.0 for _ in zero), *self.shifts)])
-        convex = moment.log_sum(logs + each)
-        bound = convex if mirrored else min(convex, (1 + t) * moment.log_sum(logs + each / (1 + t)))
-        lost = 2 * t * self.missing / self.rest if self.missing else 0.0  # of log g, times t
-        return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
+        logs, each = np.log(np.array(self.weights)), np.array([moment.gaussian(mu, t) for mu in self.shifts])
+        rough = moment.log_sum(logs + each)
+        if not self.mirrored:
+            rough = min(rough, (1 + t) * moment.log_sum(logs + each / (1 + t)))
+        return min(self.transform.log_moment(t), moment.rounded_up(rough, 1 + t + float(each.max())))

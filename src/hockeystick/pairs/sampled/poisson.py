@@ -20,7 +20,7 @@ import numpy as np
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
-from hockeystick.pairs.transform import Transform
+from hockeystick.pairs.transform import SampledTransform, Transform
 
 SAMPLED_SECONDS = 0.003  # time of the moments of one kind of sampled round, in one direction
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is computed directly
@@ -106,6 +106,10 @@ class PoissonSmooth:
         x = self.sign * x
         without = self.base.log_q(x)
         return without + mixed_loss(self.base.loss(x), self.rate) if self.sign > 0 else without
+
+    def log_q(self, x: Array) -> Array:
+        """Log-density under Q, the other of the two laws."""
+        return self.log_p(x) - self.loss(x)
 
     def loss(self, x: Array) -> Array:
         """The loss of the sampled round, ``psi(l)`` for remove and ``-psi(l)`` for add."""
@@ -219,6 +223,10 @@ class _PoissonPair(DominatingPair):
             return self.rate**2 * math.expm1(second)
         log = second + 2 * math.log(self.rate)  # the 1 that is subtracted is far below a rounding
         return math.exp(log) if log < LARGEST else math.inf
+
+    def sampled_transform(self, rate: float, add: bool) -> SampledTransform | None:
+        """Return the characteristic function after a second sampling of a removed record: the rates are multiplied."""
+        return None if self.add else self.base.sampled_transform(rate * self.rate, add)
 
     def _slope(self, loss: float) -> float:
         """Return the slope of psi at a loss of the base; 1 if the loss is infinite."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.pairs.mixture import MixturePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, MOST_LISTED, Claim, Mechanism, Status, claims_of, refused
 from hockeystick.values import domains
@@ -46,8 +46,8 @@ class MixtureGaussian(Mechanism):
     Raises:
         InvalidInputError: a value is outside its domain, the lists differ in length, or a sum is not 1.
 
-    >>> MixtureGaussian([0, 1, 2], [0.25, 0.5, 0.25], noise_multiplier=2.0).pair(Direction.REMOVE)
-    MixturePair(shifts=(0.5, 1.0), weights=(0.5, 0.25), rest=0.25, mirrored=False, missing=0.0)
+    >>> MixtureGaussian([0, 1, 2], [0.25, 0.375, 0.375], noise_multiplier=2.0).pair(Direction.REMOVE)
+    PoissonRemovePair(base=MixturePair(shifts=(0.5, 1.0), weights=(0.5, 0.5), mirrored=False, missing=0.0), rate=0.75)
     """
 
     sensitivities: Annotated[
@@ -101,20 +101,16 @@ class MixtureGaussian(Mechanism):
         return shifts.pop(0.0, Fraction(0)), dict(sorted(shifts.items()))
 
     def pair(self, direction: Direction) -> DominatingPair:
-        """Return the mixture against N(0, 1), or the reverse; with 0 and one shift, the sampled Gaussian pair."""
-        mirrored = direction is Direction.ADD
-        rest, shifts = self._law()
-        if len(shifts) > 1 or not rest:
-            return self._pair(mirrored)
-        ((shift, weight),) = shifts.items()
-        return (PoissonAddPair if mirrored else PoissonRemovePair)(GaussianPair(shift), float(weight))
+        """Return the mixture against N(0, 1), or the reverse."""
+        pair = self.with_against_without()
+        mirror = pair.mirror
+        assert mirror is not None  # the pairs of normal noise all have one
+        return mirror if direction is Direction.ADD else pair
 
-    def with_against_without(self) -> MixturePair | GaussianPair:
-        """Return the mixture against N(0, 1); if one shift has probability 1, the Gaussian pair."""
-        return self._pair(mirrored=False)
-
-    def _pair(self, mirrored: bool) -> MixturePair | GaussianPair:
+    def with_against_without(self) -> DominatingPair:
+        """Return the mixture against N(0, 1): shifted terms, sampled at the probability that some shift occurs."""
         rest, shifts = self._law()
-        if len(shifts) == 1 and not rest:
-            return GaussianPair(*shifts)
-        return MixturePair(tuple(shifts), tuple(map(float, shifts.values())), float(rest), mirrored)
+        some = 1 - rest
+        weights = tuple(float(weight / some) for weight in shifts.values())
+        shifted = GaussianPair(*shifts) if len(shifts) == 1 else MixturePair(tuple(shifts), weights)
+        return PoissonRemovePair(shifted, float(some)) if rest else shifted

@@ -285,7 +285,7 @@ def _mixture(shifts: Array, add: bool) -> DominatingPair:
     if len(counts) == 1:
         return GaussianPair(low)
     places = sorted(counts)
-    return MixturePair(tuple(places), tuple(counts[each] / len(shifts) for each in places), 0.0, add)
+    return MixturePair(tuple(places), tuple(counts[each] / len(shifts) for each in places), add)
 
 
 def _equal(bins: int, own: float, shared: float, noise: float, side: int, add: bool) -> DominatingPair:

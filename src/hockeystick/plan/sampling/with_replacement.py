@@ -113,11 +113,13 @@ class Draws(NamedTuple):
     Attributes:
         weights: probabilities of one draw, two draws and so on.
         none: probability of no draw, including the cut tail.
+        some: the sum of ``weights``, rounded once.
         cut: bound on the probability of the cut tail; 0 without a cut.
     """
 
     weights: tuple[float, ...]
     none: float
+    some: float
     cut: float
 
 
@@ -199,15 +201,14 @@ class WithReplacement(Sampling):
         law = binomial(self.draws, self.weight_of_record)
         shifts = tuple(2 * k * mu for k in range(1, len(law.weights) + 1))
         if direction.keeps_places:
-            share = 1 - law.none
-            whole = share + law.cut
+            whole = law.some + law.cut
             weights = tuple(weight / whole for weight in law.weights)
             told = RevealedPair(shifts, weights, law.cut / whole)
             replaced = WithoutReplacementPair(told, whole)
             if direction.zeroes:
                 moved = tuple(0.5 * shift for shift in shifts)
                 return Between(replaced, _zeroed(moved, law, direction is Direction.RESTORE), _WHY_ZEROED)
-            below = tuple(_mixture(shifts, law, 0.0, mirrored) for mirrored in (False, True))
+            below = tuple(_mixture(shifts, law, mirrored) for mirrored in (False, True))
             return Between(replaced, below, _WHY)
         return mixtures(2 * mu, self.draws, self.weight_of_record, direction is Direction.ADD)
 
@@ -230,10 +231,10 @@ def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tigh
     shifts = tuple(k * shift for k in range(1, len(law.weights) + 1))
     if law.none < MIN_NONE and len(shifts) > 1:
         return _next_to_always(shifts, law, mirrored)
+    below = _mixture(shifts, law, mirrored)
     if not law.cut:
-        return Tight(_mixture(shifts, law, 0.0, mirrored))
-    above = _mixture(shifts, law, law.cut, mirrored)
-    return Between(above, (_mixture(shifts, law, 0.0, mirrored),), _CUT)
+        return Tight(below)
+    return Between(_mixture(shifts, law, mirrored, law.cut), (below,), _CUT)
 
 
 def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Between:
@@ -246,14 +247,15 @@ def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Be
     """
     assert not law.cut
     once, *more = law.weights
-    above = MixturePair(shifts, (once + law.none, *more), 0.0, mirrored)
+    above = MixturePair(shifts, (once + law.none, *more), mirrored)
     none, first = law.none, 0
     while none < MIN_NONE and first < len(shifts) - 1:
         none, first = none + law.weights[first], first + 1
-    weights = law.weights[first:]
+    weights, some = law.weights[first:], 1 - none
     if none < MIN_NONE:
-        weights = (next_down(weights[0] - (MIN_NONE - none)),)  # the rest is no success, as in a sampled round
-    below = _mixture(shifts[first:], Draws(weights, none, 0.0), 0.0, mirrored)
+        some = next_down(weights[0] - (MIN_NONE - none))
+        weights = (some,)  # the rest is no success, as in a sampled round
+    below = _mixture(shifts[first:], Draws(weights, none, some, 0.0), mirrored)
     return Between(above, (below,), _NEVER)
 
 
@@ -262,18 +264,20 @@ def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[Domi
 
     All other contributions are 0 in the first instance, and the opposite of the record's in the second.
     """
-    silent = _mixture(shifts, law, 0.0, restored)
+    silent = _mixture(shifts, law, restored)
     if not LEAST <= shifts[0] <= MOST:
         return (silent,)
     opposed = opposed_draws(shifts, law.weights, law.none, law.cut)
     return silent, opposed.mirror if restored else opposed
 
 
-def _mixture(shifts: tuple[float, ...], law: Draws, missing: float, mirrored: bool) -> DominatingPair:
-    if len(shifts) > 1 or missing:
-        return MixturePair(shifts, law.weights, law.none, mirrored, missing)
-    (weight,) = law.weights
-    return (PoissonAddPair if mirrored else PoissonRemovePair)(GaussianPair(shifts[0]), weight)
+def _mixture(shifts: tuple[float, ...], law: Draws, mirrored: bool, missing: float = 0.0) -> DominatingPair:
+    """Return the pair of a mixture in which ``missing`` is taken from the term without a shift, to infinite loss."""
+    some = law.some + missing
+    weights = tuple(weight / some for weight in law.weights)
+    several = len(shifts) > 1 or missing
+    base = MixturePair(shifts, weights, missing=missing / some) if several else GaussianPair(shifts[0])
+    return (PoissonAddPair if mirrored else PoissonRemovePair)(base, some)
 
 
 @lru_cache(maxsize=256)
@@ -297,6 +301,6 @@ def binomial(draws: int, weight: Fraction) -> Draws:
                     break
                 left = Decimal(0)
             weights.append(each)
-        rest = float(1 - sum(weights, Decimal(0)))
+        some = sum(weights, Decimal(0))
     cut = max(float(left), TINY) if left else 0.0  # the cut tail is positive even if it underflows
-    return Draws(tuple(map(float, weights)), rest, cut)
+    return Draws(tuple(map(float, weights)), float(DIGITS.subtract(Decimal(1), some)), float(some), cut)
