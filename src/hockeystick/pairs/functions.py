@@ -25,29 +25,23 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import rule
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.base import Array
 from hockeystick.pairs.knots import Cells, increasing
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
-"""Mask that selects panels of an array."""
 
 Function: TypeAlias = Callable[[Array], npt.ArrayLike]
 """A function of an array of places, or of one place."""
 
 CELLS = 4000  # target number of cells
 MOST_CELLS = 9500  # largest number of cells of one pair: lists in a plan file hold 10,000 numbers
-LEVELS = 60  # most halvings of a panel, which is then about as wide as a rounding of its ends
 OCTAVES = (-30, 333)  # powers of 2: the first places lie at these distances on both sides of each given place
 AGREED = 1e-12  # relative difference at which both rules agree
-SMALLEST = 5e-324  # a value below it is 0 as a double
 LEAST_DENSITY = 1e-130  # panels with smaller values form one cell: products with a ratio would lose digits by underflow
 LEAST_MASS = 1e-150  # a smaller mass is 0, with an error: products with a ratio are within the range of a double
 LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is 0
-SPAN = 0.25  # change of the loss across a cell above which the first pass halves it
-LEAST_SPAN = 1e-7  # change of the loss across a cell above which a cell is halved if its ratio is not monotone
+SPAN = 0.25  # change of the loss across a cell above which it is halved
 POWER = 0.125  # power of the mass of a cell that sets its width; see the module
 MISSED = 1e-6  # allowed distance of a total from 1
 ROUNDED = 64 * UNIT_ROUNDOFF  # relative rounding error of a sum of sixteen products
@@ -103,7 +97,6 @@ class _Panels:
     """Values, masses and quadrature errors of both densities on panels, the intervals between neighbouring places."""
 
     def __init__(self, p: Function, q: Function, left: Array, right: Array, accuracy: float) -> None:
-        self.left, self.right = left, right
         half, middle = 0.5 * (right - left), 0.5 * left + 0.5 * right
         values, masses, errors = [], [], []
         for function, key in ((p, "p"), (q, "q")):
@@ -122,49 +115,43 @@ class _Panels:
         tiny = ((both > 0) & (both < LEAST_DENSITY)).any(axis=1)
         self.faint = tiny | (both.max(axis=1) < LEAST_DENSITY)
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.loss = np.log(values[0]) - np.log(values[1])  # nan where neither law has mass
-        self.doubt = 2 * accuracy + ROUNDED
-
-    @property
-    def ends(self) -> tuple[Array, Array]:
-        """The least and the largest loss at the nodes of each panel; (inf, -inf) where both densities are 0."""
-        known = ~np.isnan(self.loss)
-        return np.where(known, self.loss, np.inf).min(axis=1), np.where(known, self.loss, -np.inf).max(axis=1)
-
-    @property
-    def turns(self) -> Mask:
-        """Mask of the panels on which the loss is not monotone, even allowing for the errors of the densities."""
-        first, last = self.loss[:, 0], self.loss[:, 1]
-        low, high = self.ends
-        with np.errstate(invalid="ignore"):
-            inside = (low < np.minimum(first, last) - 2 * self.doubt) | (
-                high > np.maximum(first, last) + 2 * self.doubt
-            )
-        found: Mask = inside & ~self.faint
-        return found
+            loss = np.log(values[0]) - np.log(values[1])  # nan where neither law has mass
+            known = ~np.isnan(loss)
+            # the least and the largest loss at the nodes; inf and -inf where both densities are 0
+            self.low = np.where(known, loss, np.inf).min(axis=1)
+            self.high = np.where(known, loss, -np.inf).max(axis=1)
+            self.doubt = 2 * accuracy + ROUNDED
+            # the loss is not monotone, even allowing for the errors of the densities
+            self.turns = self.low < np.minimum(loss[:, 0], loss[:, 1]) - 2 * self.doubt
+            self.turns |= self.high > np.maximum(loss[:, 0], loss[:, 1]) + 2 * self.doubt
+            span = self.high - self.low
+        self.turns &= ~self.faint
+        self.span = np.where(np.isfinite(span), span, 0.0)
 
 
-def _halved(p: Function, q: Function, places: Array, accuracy: float, wide: Callable[[_Panels], Mask]) -> Array:
-    """Return the places after halving every panel that ``wide`` selects, repeatedly until it selects none.
+def _around(places: Array) -> Array:
+    """Return places at distances of all powers of 2 on both sides of the given ones."""
+    octaves = 2.0 ** np.arange(*OCTAVES)
+    return np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
 
-    The halving also stops at the largest number of panels.
+
+def _halved(p: Function, q: Function, places: Array, accuracy: float) -> Array:
+    """Return the places after halving panels on which the two rules differ, or on which the loss varies much.
+
+    The halving stops at the largest number of panels.
     """
     done: list[Array] = []
     left, right = places[:-1], places[1:]
-    for _ in range(LEVELS):
+    while len(left):
         panels = _Panels(p, q, left, right, accuracy)
         middle = 0.5 * left + 0.5 * right
-        again = wide(panels) & (left < middle) & (middle < right) & (right - left > 4 * np.spacing(np.abs(middle)))
+        again = (panels.p_rule > AGREED * panels.p) | (panels.q_rule > AGREED * panels.q) | (panels.span > SPAN)
+        again &= ~panels.faint & (right - left > 4 * np.spacing(np.abs(middle)))
         done.append(left[~again])
-        if not again.any() or sum(map(len, done)) + 2 * int(again.sum()) > MOST_CELLS:
+        if sum(map(len, done)) + 2 * int(again.sum()) > MOST_CELLS:
             done.append(left[again])
             break
-        left, right = (
-            np.concatenate([left[again], middle[again]]),
-            np.concatenate([middle[again], right[again]]),
-        )
-    else:
-        done.append(left)
+        left, right = np.concatenate([left[again], middle[again]]), np.concatenate([middle[again], right[again]])
     return np.unique(np.concatenate([*done, places[-1:]]))
 
 
@@ -180,65 +167,38 @@ def of_densities(p: Function, q: Function, places: Array, accuracy: float) -> Ce
     Raises:
         InvalidInputError: the values are not densities, or an integral differs from 1.
     """
-    octaves = 2.0 ** np.arange(*OCTAVES)
-    first = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
-    rough = _halved(p, q, first, accuracy, _disagree)
+    rough = _halved(p, q, _around(places), accuracy)
     panels = _Panels(p, q, rough[:-1], rough[1:], accuracy)
-    low, high = panels.ends
-    with np.errstate(invalid="ignore"):
-        span = np.where(np.isfinite(high - low), high - low, 0.0)
-    weight = span ** (1 - POWER) * np.maximum(panels.p, panels.q) ** POWER
-    parts = np.ceil(CELLS * weight / max(float(weight.sum()), 1e-300)).astype(np.intp)
+    weight = panels.span ** (1 - POWER) * np.maximum(panels.p, panels.q) ** POWER
+    parts = np.ceil(CELLS * weight / max(float(weight.sum()), LEAST_MASS)).astype(np.intp)
     even = [
         np.linspace(a, b, n, endpoint=False) for a, b, n in zip(rough, rough[1:], np.maximum(parts, 1), strict=False)
     ]
-    fine = _halved(p, q, np.unique(np.concatenate([*even, rough[-1:]])), accuracy, _turn)
-    return _cells(_Panels(p, q, fine[:-1], fine[1:], accuracy), accuracy)
+    fine = np.unique(np.concatenate([*even, rough[-1:]]))
+    return _cells(_Panels(p, q, fine[:-1], fine[1:], accuracy), np.diff(fine), accuracy)
 
 
-def _disagree(panels: _Panels) -> Mask:
-    """Return the mask of panels on which the two quadrature rules differ, or on which the loss varies much."""
-    low, high = panels.ends
-    with np.errstate(invalid="ignore"):
-        far = (high - low > SPAN) & np.isfinite(high - low)
-    differ = (panels.p_rule > AGREED * panels.p) | (panels.q_rule > AGREED * panels.q)
-    found: Mask = (differ | far) & ~panels.faint
-    return found
-
-
-def _turn(panels: _Panels) -> Mask:
-    """Return the mask of panels on which the loss is not monotone and varies enough to matter."""
-    low, high = panels.ends
-    with np.errstate(invalid="ignore"):
-        found: Mask = panels.turns & (high - low > LEAST_SPAN)
-    return found
-
-
-def _cells(panels: _Panels, accuracy: float) -> Cells:
-    low, high = panels.ends
-    with np.errstate(invalid="ignore", over="ignore"):
-        more = np.where(panels.turns & np.isfinite(high - low), high - low, 0.0) + panels.doubt
-        least, reverse = np.exp(low - more), np.exp(-high - more)
+def _cells(panels: _Panels, widths: Array, accuracy: float) -> Cells:
+    with np.errstate(over="ignore"):
+        more = np.where(panels.turns, panels.span, 0.0) + panels.doubt
+        least, reverse = np.exp(panels.low - more), np.exp(-panels.high - more)
     p, p_error, p_missed = _total(panels.p, panels.p_rule, accuracy, "p")
     q, q_error, q_missed = _total(panels.q, panels.q_rule, accuracy, "q")
     # of values below the range of doubles only their smallness is known: all such cells become one
     faint = panels.faint
-    lost = SMALLEST * float((panels.right - panels.left)[faint].sum())
-    ends = (float(p[faint].sum()), float(q[faint].sum()))
-    rest = (
-        *ends,
-        *(end + float(error[faint].sum()) + lost for end, error in zip(ends, (p_error, q_error), strict=True)),
-    )
+    lost = TINY * float(widths[faint].sum())
+    ends = [float(mass[faint].sum()) for mass in (p, q)]
+    doubts = [end + float(error[faint].sum()) + lost for end, error in zip(ends, (p_error, q_error), strict=True)]
     ratios = (np.where(np.isfinite(one) & (one > LEAST_RATIO), one, 0.0) for one in (least, reverse))
-    found = (p, q, p_error, q_error, *ratios)
-    cells = [np.append(one[~faint], end) for one, end in zip(found, (*rest, 0.0, 0.0), strict=True)]
-    for mass, error in ((cells[0], cells[2]), (cells[1], cells[3])):
+    # mass missing from a total may be anywhere, and belong to one law alone
+    beyond = (0.0, 0.0, p_missed, q_missed, 0.0, 0.0)
+    rows = zip((p, q, p_error, q_error, *ratios), (*ends, *doubts, 0.0, 0.0), beyond, strict=True)
+    cells = Cells(*(np.append(one[~faint], more) for one, *more in rows))
+    for mass, error in ((cells.p, cells.p_error), (cells.q, cells.q_error)):
         small = mass < LEAST_MASS
         error[small] += mass[small]
         mass[small] = 0.0
-    # mass missing from a total may be anywhere, and belong to one law alone
-    beyond = (0.0, 0.0, p_missed, q_missed, 0.0, 0.0)
-    return Cells(*(np.append(one, more) for one, more in zip(cells, beyond, strict=True)))
+    return cells
 
 
 def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
@@ -273,8 +233,7 @@ def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -
     Raises:
         InvalidInputError: the values are not distribution functions, or the ratio decreases.
     """
-    octaves = 2.0 ** np.arange(*OCTAVES)
-    x = np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
+    x = _around(places)
     while True:
         below, other = asked(p, x, "p"), asked(q, x, "q")
         _refuse_falls(below, other, accuracy)
