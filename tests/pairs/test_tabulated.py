@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 
 from hockeystick.pairs import Atoms, GaussianPair, RenyiComposition, RenyiCurve
+from hockeystick.pairs.knots import KnottedPair
 from hockeystick.pairs.renyi import renyi_log_delta
 from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
-from hockeystick.pairs.tabulated import DEEPEST, TabulatedPair, tabulated
+from hockeystick.pairs.tabulated import DEEPEST, tabulated
 from toys import Curve
 
 EPSILONS = (-3.0, -0.5, 0.0, 1e-4, 0.01, 0.1, 0.5, 1.0, 3.0, 10.0, 50.0, 300.0)
 
 
-def made(rounds: list[tuple[RenyiCurve, int]]) -> TabulatedPair:
+def made(rounds: list[tuple[RenyiCurve, int]]) -> KnottedPair:
     pair = tabulated(RenyiComposition(rounds))
     assert pair is not None
     return pair
 
 
-def log_delta(pair: TabulatedPair, epsilon: float) -> float:
+def log_delta(pair: KnottedPair, epsilon: float) -> float:
     """By sums of many digits, from the masses as they are stored."""
     with mpmath.workdps(40):
         losses = [mpmath.mpf(loss) for loss in pair.losses]
@@ -32,7 +33,7 @@ def log_delta(pair: TabulatedPair, epsilon: float) -> float:
             for loss, log_p in zip(losses, pair.log_p, strict=True)
             if loss > epsilon
         ]
-        total = mpmath.fsum(terms) + mpmath.mpf(pair.infinite)
+        total = mpmath.fsum(terms) + mpmath.mpf(pair.only_p)
         return float(mpmath.log(total)) if total else -math.inf
 
 
@@ -71,7 +72,7 @@ def test_the_curve_of_the_pair_is_near_the_renyi_bound(rounds: list[tuple[RenyiC
         found = log_delta(pair, epsilon)
         assert found <= bound + (0.05 if bound > -80 else 0.3)
         assert found >= bound - 1e-9 or bound > -2.0
-    assert pair.infinite < math.exp(DEEPEST) * 2
+    assert pair.only_p < math.exp(DEEPEST) * 2
 
 
 def test_the_masses_are_those_of_two_laws() -> None:
@@ -101,7 +102,7 @@ class Bounded(Curve):
 def test_the_largest_loss_is_the_last_knot() -> None:
     pair = made([(Bounded(0.5), 2)])
     assert pair.losses[-1] == pytest.approx(2.0, rel=1e-12)
-    assert pair.infinite == 0.0
+    assert pair.only_p == 0.0
     assert log_delta(pair, 2.1) == -math.inf
 
 
@@ -136,7 +137,7 @@ class Failing(Curve):
 
 def test_mass_at_infinite_loss_is_kept() -> None:
     pair = made([(Failing(0.1), 1)])
-    assert pair.infinite == pytest.approx(0.25, rel=1e-11)
-    assert pair.infinite >= 0.25
+    assert pair.only_p == pytest.approx(0.25, rel=1e-11)
+    assert pair.only_p >= 0.25
     assert math.fsum(np.exp(pair.log_p)) == pytest.approx(0.75, rel=1e-11)
     assert math.exp(log_delta(pair, 0.0)) >= 0.25

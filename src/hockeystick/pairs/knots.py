@@ -57,16 +57,18 @@ STEEP = 300.0  # log of b / a above which all of a cell's mass is placed at each
 
 @dataclass(frozen=True)
 class KnottedPair(DominatingPair):
-    """A pair with finitely many losses, given by its masses under Q.
+    """A pair with finitely many losses, given by its masses.
 
     Attributes:
         losses: finite losses, increasing.
-        log_q: log of the Q-mass at each loss; the log of the P-mass is this number plus the loss.
+        log_p: log of the P-mass at each loss.
+        log_q: log of the Q-mass at each loss, which is the number in ``log_p`` less the loss.
         only_p: P-mass at loss +inf, where Q has none.
         only_q: Q-mass at loss -inf, where P has none.
     """
 
     losses: tuple[float, ...]
+    log_p: tuple[float, ...]
     log_q: tuple[float, ...]
     only_p: float = 0.0
     only_q: float = 0.0
@@ -80,8 +82,8 @@ class KnottedPair(DominatingPair):
         known = q > 0
         order = np.argsort(losses[known], kind="stable")
         found, at = np.unique(losses[known][order], return_inverse=True)
-        mass = np.bincount(at, q[known][order], minlength=len(found))
-        return cls(tuple(found.tolist()), tuple(np.log(mass).tolist()), only_p, only_q)
+        log_q = np.log(np.bincount(at, q[known][order], minlength=len(found)))
+        return cls(tuple(found.tolist()), tuple((log_q + found).tolist()), tuple(log_q.tolist()), only_p, only_q)
 
     def __hash__(self) -> int:
         """The hash of the losses and masses, computed once, as caches use it thousands of times."""
@@ -94,18 +96,18 @@ class KnottedPair(DominatingPair):
     @cached_property
     def atoms(self) -> Atoms:
         """The atoms at all finite losses, at +inf for mass that only P has, and at -inf for mass that only Q has."""
-        loss, log_q = np.array(self.losses), np.array(self.log_q)
-        return Atoms(loss, log_q + loss, log_q).beside(self.only_p, self.only_q)
+        finite = Atoms(np.array(self.losses), np.array(self.log_p), np.array(self.log_q))
+        return finite.beside(self.only_p, self.only_q)
 
     @cached_property
     def mirror(self) -> KnottedPair:
         """The pair with P and Q exchanged."""
-        losses, log_q = -np.array(self.losses[::-1]), np.array(self.log_q[::-1])
-        return KnottedPair(tuple(losses.tolist()), tuple((log_q - losses).tolist()), self.only_q, self.only_p)
+        losses = tuple(-loss for loss in reversed(self.losses))
+        return KnottedPair(losses, self.log_q[::-1], self.log_p[::-1], self.only_q, self.only_p)
 
     def log_moment(self, t: float) -> float:
         """Upper bound on the log-moment K(t), as a sum over the finite losses."""
-        return moment.atoms(np.array(self.losses), np.array(self.log_q) + np.array(self.losses), t)
+        return moment.atoms(np.array(self.losses), np.array(self.log_p), t)
 
 
 class Cells(NamedTuple):
@@ -233,7 +235,7 @@ def merged_below(cells: Cells) -> KnottedPair:
     only_p = (cells.q == 0) & (cells.q_error == 0)
     seen = (p_least > 0) & (q_least > 0)
     if not (seen | (only_p & (p_least > 0))).any():
-        return KnottedPair((0.0,), (0.0,))  # two equal laws, which every pair dominates
+        return KnottedPair((0.0,), (0.0,), (0.0,))  # two equal laws, which every pair dominates
     ratio = p_least[seen] / (cells.q + cells.q_error)[seen] * (1 - ROUNDINGS)
     return KnottedPair.of(np.log(ratio), q_least[seen], float(p_least[only_p].sum()) * (1 - 1e-12))
 
@@ -244,7 +246,7 @@ def either_order(pair: KnottedPair) -> KnottedPair:
     losses = np.unique(np.concatenate([first.losses, second.losses]))
     only_p, only_q = max(first.only_p, second.only_p), max(first.only_q, second.only_q)
     if not len(losses):
-        return KnottedPair((), (), only_p, only_q)
+        return KnottedPair((), (), (), only_p, only_q)
     # a chord between adjacent losses lies above the curve, and its slope is known
     apart = np.floor((losses - losses[0]) / _spacing(losses))
     losses = np.append(losses[:-1][np.diff(apart) > 0], losses[-1])
@@ -271,13 +273,13 @@ def _within(pair: KnottedPair) -> KnottedPair:
     beyond = losses > LARGEST
     if not beyond.any():
         return pair
-    more = float(np.exp(log_q + losses)[beyond].sum()) * (1 + 1e-12)
+    more = float(np.exp(np.array(pair.log_p)[beyond]).sum()) * (1 + 1e-12)
     return KnottedPair.of(losses[~beyond], np.exp(log_q[~beyond]), pair.only_p + more, pair.only_q)
 
 
 def _mass(pair: KnottedPair) -> float:
     """Return the total mass of P."""
-    return float(np.exp(np.array(pair.log_q) + np.array(pair.losses)).sum()) + pair.only_p
+    return float(np.exp(np.array(pair.log_p)).sum()) + pair.only_p
 
 
 def _curve(pair: KnottedPair, losses: Array) -> Array:

@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from hockeystick.numerics.rounding import next_up
-from hockeystick.pairs import moment
-from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.base import Array
 from hockeystick.pairs.composition import RenyiComposition
+from hockeystick.pairs.knots import KnottedPair
 from hockeystick.pairs.renyi import SLACK, log_moment, log_peak
 
 STRIDE = 1.04
@@ -59,34 +58,7 @@ CARE = 4e-13
 """Relative: some roundings of logarithms as large as ``DEEPEST``, by which masses are raised."""
 
 
-@dataclass(frozen=True, slots=True)
-class TabulatedPair(DominatingPair):
-    """A pair with finitely many losses, given by their masses under P.
-
-    Attributes:
-        losses: finite losses, increasing.
-        log_p: log of the P-mass at each loss.
-        infinite: P-mass at infinite loss.
-    """
-
-    losses: tuple[float, ...]
-    log_p: tuple[float, ...]
-    infinite: float = 0.0
-
-    @property
-    def atoms(self) -> Atoms:
-        """The atoms at the finite losses, at +inf for the mass ``infinite``, and at -inf for the rest of Q's mass."""
-        loss, log_p = np.array(self.losses), np.array(self.log_p)
-        log_q = log_p - loss
-        missing = 1.0 - math.fsum(np.exp(log_q).tolist())
-        return Atoms(loss, log_p, log_q).beside(self.infinite, max(missing, 0.0))
-
-    def log_moment(self, t: float) -> float:
-        """Upper bound on the log-moment K(t), as a sum over the finite losses."""
-        return moment.atoms(np.array(self.losses), np.array(self.log_p), t)
-
-
-def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
+def tabulated(rounds: RenyiComposition) -> KnottedPair | None:
     """Return a pair that dominates the composition of ``rounds``; ``None`` if their moments give no bound."""
     lines = np.array(list(_lines(rounds)))
     if not len(lines):
@@ -106,7 +78,9 @@ def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
     with np.errstate(divide="ignore"):
         logs = np.log(p)
     seen = logs > -math.inf
-    return TabulatedPair(tuple(losses[seen].tolist()), tuple(logs[seen].tolist()), infinite)
+    at, log_p = losses[seen], logs[seen]
+    only_q = max(1.0 - math.fsum(np.exp(log_p - at).tolist()), 0.0)  # the rest of Q's mass is at -inf
+    return KnottedPair(*(tuple(each.tolist()) for each in (at, log_p, log_p - at)), infinite, only_q)
 
 
 def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
