@@ -23,8 +23,6 @@ from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 if TYPE_CHECKING:
     from hockeystick.pairs.closed_transforms import QuadraticTransform
 
-DENSITY_AT_0 = 0.39894228040143270  # 1 / sqrt(2 pi) = 0.398942280401432677..., rounded up
-
 
 @dataclass(frozen=True, slots=True)
 class GaussianLocation:
@@ -104,7 +102,7 @@ class GaussianPair(DominatingPair):
     @property
     def variation(self) -> float:
         """Upper bound on the total variation distance ``2 Phi(mu / 2) - 1``: mu times the normal density at 0."""
-        return min(next_up(self.mu * DENSITY_AT_0, 2), 1.0)
+        return min(next_up(self.mu * math.exp(-HALF_LOG_TWO_PI), 16), 1.0)
 
     @property
     def transform(self) -> QuadraticTransform:

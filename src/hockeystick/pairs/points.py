@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from hockeystick.pairs.finite import FinitePair
 
@@ -53,14 +53,8 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
         alpha = exponential(epsilon)
         for at, value in ((alpha, delta), (1 / alpha, 1 - (1 - delta) / alpha)):
             points[at] = min(points.get(at, ONE), value)
-    least = ONE  # no curve increases
-    corners: list[tuple[Fraction, Fraction]] = []
-    for at in sorted(points):
-        value = min(points[at], least)
-        least = value
-        while len(corners) > 1 and _above(corners[-2], corners[-1], (at, value)):
-            corners.pop()
-        corners.append((at, value))
+    places = sorted(points)
+    corners = _hull(zip(places, accumulate((points[at] for at in places), min), strict=True))  # no curve increases
     slopes = [(low[1] - high[1]) / (high[0] - low[0]) for low, high in pairwise(corners)]
     falls = [*slopes, ZERO]
     q = [falls[i] - falls[i + 1] for i in range(len(slopes))]
@@ -70,9 +64,18 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
     return FinitePair((ZERO, *with_, ONE - sum(with_)), (ONE - sum(q), *q, ZERO))
 
 
-def _above(one: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], last: tuple[Fraction, Fraction]) -> bool:
-    """Return True if the middle one of three points lies on or above the chord through the other two."""
-    return (middle[1] - one[1]) * (last[0] - one[0]) >= (last[1] - one[1]) * (middle[0] - one[0])
+def _hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    """Return the corners of the lower convex hull of points in increasing order; equal places keep the first point."""
+    corners: list[tuple[Fraction, Fraction]] = []
+    for at, value in points:
+        while len(corners) > 1:
+            (x, y), (middle, height) = corners[-2:]
+            if (height - y) * (at - x) < (value - y) * (middle - x):
+                break
+            corners.pop()
+        if not corners or at > corners[-1][0]:
+            corners.append((at, value))
+    return corners
 
 
 def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> FinitePair | None:
@@ -111,12 +114,7 @@ def of_tests(alphas: Iterable[float], betas: Iterable[float]) -> FinitePair:
     (-1.0986122886681098, 1.0986122886681098)
     """
     points = [(Fraction(float(alpha)), Fraction(float(beta))) for alpha, beta in zip(alphas, betas, strict=True)]
-    hull: list[tuple[Fraction, Fraction]] = [(ZERO, ONE)]
-    for point in [*sorted(point for point in points if ZERO < point[0] < ONE), (ONE, ZERO)]:
-        while len(hull) > 1 and _above(hull[-2], hull[-1], point):
-            hull.pop()
-        if point[0] > hull[-1][0]:
-            hull.append(point)
+    hull = _hull([(ZERO, ONE), *sorted(point for point in points if ZERO < point[0] < ONE), (ONE, ZERO)])
     found = of_trade_off(*zip(*hull[:-1], strict=True))
     assert found is not None  # a convex hull is convex, and falls from (0, 1) to (1, 0)
     return found

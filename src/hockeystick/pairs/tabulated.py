@@ -46,11 +46,8 @@ LEAST_TILT, LARGEST_TILT = 1e-30, 1e15  # orders less 1 that are tried
 DEEPEST = -690.0
 """Logarithm of delta at the last knot, within the range of a double; mass beyond it counts as infinite loss."""
 
-FINE, COARSE = 0.25, 0.8
+WIDTH = 0.25
 """Distance of knots in units of ``1 / sqrt(t (1 + t))``: chords lie above h by the fraction distance^2 / 8."""
-
-DEEP = -80.0
-"""Logarithm of delta below which knots are coarse: smaller deltas are rarely requested."""
 
 MOST_KNOTS = 4000  # losses of one pair, at most
 
@@ -80,7 +77,7 @@ def tabulated(rounds: RenyiComposition) -> KnottedPair | None:
     seen = logs > -math.inf
     at, log_p = losses[seen], logs[seen]
     only_q = max(1.0 - math.fsum(np.exp(log_p - at).tolist()), 0.0)  # the rest of Q's mass is at -inf
-    return KnottedPair(*(tuple(each.tolist()) for each in (at, log_p, log_p - at)), infinite, only_q)
+    return KnottedPair(tuple(at.tolist()), tuple(log_p.tolist()), tuple((log_p - at).tolist()), infinite, only_q)
 
 
 def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
@@ -129,9 +126,8 @@ def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Arra
             break
         if value < DEEPEST:
             break
-        width = FINE if value > DEEP else COARSE
-        step = width / math.sqrt(tilt * (1 + tilt))
-        while step > 2 * width / math.sqrt((after := bound(epsilon + step)[1]) * (1 + after)):
+        step = WIDTH / math.sqrt(tilt * (1 + tilt))
+        while step > 2 * WIDTH / math.sqrt((after := bound(epsilon + step)[1]) * (1 + after)):
             step /= 2
         epsilon = min(epsilon + step, largest)
     informative = [item for item in found if item[1] < 0]
