@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.composition import Composition, Kept
 from hockeystick.pairs.sampled.capped_law import capped_at
@@ -23,10 +24,8 @@ from hockeystick.pairs.sampled.capped_transform import CappedTransform
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.values.errors import NotApplicableError
 
-SLACK = 1e-9  # of a bound on K
 NOTHING = "the losses that are kept are not small"  # reason for no such rounds
 LARGEST_LOSS = 0.1  # approximate bound on kept losses: above it, the whole law allows as high a tilt
-ROUNDINGS = 1e-9  # of the logarithm of a sum of masses
 DENSITY, PAST = 0.02, 8.0  # spacing of stand-in outcomes, times min(1, 1 / mu); reach beyond c, times 1 / kappa
 LOWEST = -800.0  # log-mass of outcomes too improbable for any tilt above 0 to lift them: their loss is the least
 
@@ -58,7 +57,7 @@ class CappedPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """Return an upper bound on K(t) of the losses kept."""
-        return self.capped.upper(t, SLACK)
+        return self.capped.upper(t, SPARE)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Return losses and log-masses of closely spaced outcomes, which approximate the continuous law."""
@@ -91,6 +90,6 @@ def capped(composition: Composition, log_lost: float) -> Kept:
         if short is None or not short.largest_loss <= LARGEST_LOSS:
             raise NotApplicableError(NOTHING)
         rounds.append((CappedPair(CappedTransform(short.law, short.centre, short.steepness)), count))
-        total = float(np.logaddexp(total, math.log(count) + short.log_lost)) + ROUNDINGS
+        total = float(np.logaddexp(total, math.log(count) + short.log_lost)) + SPARE
         reach += count * short.largest_loss
     return Kept(Composition(rounds), total, reach)

@@ -22,7 +22,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.transform import ComplexArray, Envelope, Line, Transform, safe_log, safe_log_one_plus
@@ -30,8 +30,6 @@ from hockeystick.values.errors import NotApplicableError
 
 LARGE = 1.0  # K(t) from which on the logarithm of the sum itself is taken
 UNITS = 32.0  # roundings of a weight, of an exponential and of a sum
-SHARES = 1e-9  # tolerance of the moments from which shares are computed
-SPARE = 1e-12  # relative: pays for the roundings of shares
 STANDING_IN = 4000  # outcomes that stand in for a law where engines search for an evaluation point
 
 
@@ -107,7 +105,7 @@ class EitherTransform(Transform):
         """Return the bound on the decay at t, from the parts' bounds and lower bounds on their shares of the moment."""
         ends = []
         for transform in self.transforms:
-            values, errors = transform.line(t, 0.0, SHARES).cumulants(1.0, 1)
+            values, errors = transform.line(t, 0.0, SPARE).cumulants(1.0, 1)
             ends.append((float(values[0].real - errors[0]), float(values[0].real + errors[0])))
         top = max(high for _, high in ends)
         whole = sum(p * math.exp(high - top) for p, (_, high) in zip(self.weights, ends, strict=True))

@@ -23,12 +23,11 @@ from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
+from hockeystick.pairs.sampled.poisson import HALF
 from hockeystick.pairs.window_transform import WindowTransform
 from hockeystick.values.exact import decimal
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
-LITTLE = 0.5
-"""Infinite-loss mass up to which the finite mass is computed as 1 minus that mass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ class LossWindow(DominatingPair):
         w, infinite = self.width, self.infinite_mass
         ends, inside = self.log_high + math.log1p(math.exp(-w)), self.log_top + math.log(-math.expm1(-w))
         # as 1 less a small infinite mass, so that a small K keeps its digits; otherwise as a sum
-        log_finite = math.log1p(-infinite) if infinite < LITTLE else float(np.logaddexp(ends, inside))
+        log_finite = math.log1p(-infinite) if infinite < HALF else float(np.logaddexp(ends, inside))
         at_ends = 1 / (1 + math.exp(inside - ends)) if ends > -math.inf else 0.0
         between = 1 / (1 + math.exp(ends - inside))
         return WindowTransform(w, at_ends, between, log_finite, infinite)

@@ -45,10 +45,8 @@ from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-from hockeystick.pairs.sampled.poisson import SAMPLED_SECONDS, BasePart
+from hockeystick.pairs.sampled.poisson import HALF, LARGE, SAMPLED_SECONDS, BasePart
 
-LARGEST = 500.0  # exponent up to which the ratio less 1 is summed directly
-LIGHT = -0.5  # of the ratio less 1: below it, the logarithm of the sum itself is taken
 FAR = 0.3  # size of a loss from which on its relative error need not be small
 NEWTON = 60  # most Newton steps towards an outcome; about six are taken
 NEAR = 1e-14  # relative size of a Newton step below which the search ends
@@ -90,9 +88,9 @@ class MixtureLocation:
     def loss(self, x: Array) -> Array:
         """Return ``log sum_k w_k e^(mu_k x - mu_k^2/2)``, computed without cancellation where it is near 0."""
         exponents = self._exponents(x)
-        excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST)) - self.missing
-        near = np.log1p(np.maximum(excess, LIGHT))
-        far = (excess < LIGHT) | (exponents.max(axis=0) > LARGEST)
+        excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGE)) - self.missing
+        near = np.log1p(np.maximum(excess, -HALF))
+        far = (excess < -HALF) | (exponents.max(axis=0) > LARGE)
         return np.where(far, self._log_sum(exponents), near) if far.any() else near
 
     def _log_sum(self, exponents: Array) -> Array:
@@ -124,7 +122,7 @@ class MixtureLocation:
             for _ in range(NEWTON):
                 exponents = self._exponents(at)
                 found = self.loss(at)
-                slope = (shifts * weights * np.exp(np.minimum(exponents - found, LARGEST))).sum(axis=0)
+                slope = (shifts * weights * np.exp(np.minimum(exponents - found, LARGE))).sum(axis=0)
                 step = (found - target) / np.maximum(slope, shifts[0])
                 at = at - step
                 if not (np.abs(step) > NEAR * (1 + np.abs(at))).any():
@@ -136,7 +134,7 @@ class MixtureLocation:
         """Bound on the error of the loss, from rounding the exponents, the weights, the sum and its logarithm."""
         loss, exponents = self.loss(x), self._exponents(x)
         shifts, weights = self._columns
-        spread = weights[:, 0] @ np.abs(np.expm1(np.minimum(exponents, LARGEST))) * 2  # where the loss is next to 0
+        spread = weights[:, 0] @ np.abs(np.expm1(np.minimum(exponents, LARGE))) * 2  # where the loss is next to 0
         logs = np.abs(np.log(weights)).max()
         far = np.abs(loss) > FAR
         terms = 16 + len(self.shifts) + UNITS

@@ -19,11 +19,10 @@ from functools import cached_property
 
 import numpy as np
 
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.closed_transforms import AtomTransform
 from hockeystick.pairs.composition import Composition, Kept
-
-ROUNDINGS = 1e-9  # of the logarithm of a sum of masses, each of which has a logarithm of some thousands at most
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class ShortenedPair(DominatingPair):
         """Upper bound on the log of the P-mass that is left out; minus infinity if none is."""
         log_p = self._parts[1].log_p
         top = float(log_p.max(initial=-math.inf))
-        return top + math.log(float(np.exp(log_p - top).sum())) + ROUNDINGS if top > -math.inf else top
+        return top + math.log(float(np.exp(log_p - top).sum())) + SPARE if top > -math.inf else top
 
     def log_moment(self, t: float) -> float:
         """Upper bound on the log-moment K(t), as a sum over the atoms that are kept."""
@@ -80,6 +79,6 @@ def shortened(composition: Composition, log_lost: float) -> Kept:
             share = log_lost - math.log(composition.count) - math.log(max(len(pair.atoms.loss), 1))
             found = ShortenedPair(pair, share)
             if found.log_lost > -math.inf:
-                short, total = found, float(np.logaddexp(total, math.log(count) + found.log_lost)) + ROUNDINGS
+                short, total = found, float(np.logaddexp(total, math.log(count) + found.log_lost)) + SPARE
         rounds.append((short, count))
     return Kept(composition if total == -math.inf else Composition(rounds), total, math.inf)
