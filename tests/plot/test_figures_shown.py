@@ -45,16 +45,14 @@ def test_a_plan_without_delta_has_no_mark_unless_one_is_given() -> None:
     assert dots(bare.plot(points=5, stop=2.0, delta=1e-3)) == [(bare.epsilon(1e-3).upper, 1e-3)]
 
 
-@pytest.mark.parametrize("kind", ["curve", "compare"])
-def test_the_command_marks_the_epsilon_at_the_delta_of_the_flag(kind: str, tmp_path: Path) -> None:
+def test_the_command_marks_the_epsilon_at_the_delta_of_the_flag(tmp_path: Path) -> None:
     path = tmp_path / "figure.svg"
     flags = ["--sigma", "1", "--sample-rate", "1%", "--steps", "100", "--points", "5"]
-    flags += ["--accountant", "rdp"] if kind == "compare" else []
     for delta, marked in (([], False), (["--delta", "1e-3"], True)):
-        assert run("plot", kind, *flags, *delta, "-o", path).exit_code == 0
+        assert run("plot", "curve", *flags, *delta, "-o", path).exit_code == 0
         quoted = f"{hs.dp_sgd(1.0, 0.01, 100).epsilon(1e-3):.3g}"
         assert (quoted in path.read_text(encoding="utf-8")) == marked
-    warned = run("plot", kind, *flags, "--delta", "2", "-o", path)
+    warned = run("plot", "curve", *flags, "--delta", "2", "-o", path)
     assert warned.exit_code == 2
 
 
@@ -90,11 +88,6 @@ def test_a_profile_plots_the_errors_of_attacks() -> None:
         assert dots(figure) == []
 
 
-def test_compare_draws_few_lines() -> None:
-    legend = [text.get_text() for text in ONE.plot(kind="compare", points=5).legends[0].get_texts()]
-    assert legend == ["rdp", "gdp", "prv", "certified bracket"]
-
-
 def test_text_is_no_mathematics() -> None:
     """What stands between dollars would be set as a formula, or raise: names come from anybody."""
     figure: Any = ONE.plot(OTHER, labels=[HOSTILE, "b"], points=5)
@@ -127,7 +120,6 @@ def test_a_figure_is_saved_whole(tmp_path: Path) -> None:
         (lambda: ONE.plot(3), "a figure takes plans; received 3"),  # type: ignore[arg-type]
         (lambda: hs.plot.curve(), "a figure takes 1 to 6 plans; received 0"),
         (lambda: hs.plot.steps(*[ONE] * 7), "a figure takes 1 to 6 plans; received 7"),
-        (lambda: ONE.plot(OTHER, kind="compare"), "the figure 'compare' takes one plan; received 2"),
         (lambda: ONE.plot(OTHER, accountants=["rdp"]), "accountants can be drawn for a single plan only"),
         (
             lambda: ONE.plot(hs.dp_sgd(1.0, 0.01, 10, delta=1e-5), kind="steps"),

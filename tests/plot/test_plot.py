@@ -15,7 +15,6 @@ import pytest
 import hockeystick as hs
 from command import runner
 from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.cli import main
 from hockeystick.plot import (
     Bracket,
@@ -80,11 +79,11 @@ def test_tradeoff_lies_below_guessing() -> None:
     assert all(upper >= x for x, upper in zip(panel.bracket.x, panel.bracket.upper, strict=True))
 
 
-def test_compare_names_who_has_no_answer() -> None:
+def test_an_accountant_without_an_answer_is_named() -> None:
     laplace = hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)])
-    panel = curve_panel(laplace, 0.0, 0.2, 3, ["rdp", "characteristic-function"])
-    assert [line.answered for line in panel.lines] == [True, False]
-    assert "no answer" in panel.lines[1].label
+    assert curve_panel(laplace, 0.0, 0.2, 3, ["rdp"]).lines[0].answered
+    with pytest.raises(UnsupportedError, match=r"^characteristic-function: .*does not decay"):
+        curve_panel(laplace, 0.0, 0.2, 3, ["rdp", "characteristic-function"])
 
 
 def test_every_accountant_has_a_look_of_its_own() -> None:
@@ -186,7 +185,6 @@ def test_without_matplotlib_one_line_says_so(monkeypatch: pytest.MonkeyPatch) ->
         (lambda: curve_panel(PLAN, points=1), "points"),
         (lambda: steps_panel(hs.dp_sgd(1.0, 0.01, 10)), "no delta"),
         (lambda: steps_panel(hs.Plan([]), 1e-6), "no rounds"),
-        (lambda: hs.plot.compare(PLAN, []), "at least one"),
     ],
 )
 def test_refusals(panel: Any, message: str) -> None:
@@ -199,52 +197,28 @@ def test_error_rates_need_both_orderings() -> None:
         tradeoff_panel(hs.dp_sgd(1.0, 0.01, 10, adjacency="remove"))
 
 
-@pytest.mark.parametrize("kind", ["curve", "steps", "tradeoff", "compare"])
+@pytest.mark.parametrize("kind", ["curve", "steps", "tradeoff"])
 def test_command(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "figure.svg"
-    more = {"steps": ["--delta", "1e-6"], "compare": ["--accountant", "rdp", "--accountant", "gdp"]}.get(kind, [])
+    more = {"steps": ["--delta", "1e-6"], "curve": ["--accountant", "rdp", "--accountant", "gdp"]}.get(kind, [])
     result = runner().invoke(main, ["plot", kind, *FLAGS, *more, "--points", "5", "-o", str(path)])
     assert result.exit_code == 0, result.output
     assert path.read_bytes().startswith(b"<?xml")
 
 
-def test_command_says_who_is_not_drawn(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
+def test_command_says_who_has_no_answer(tmp_path: Path) -> None:
+    plan, path = tmp_path / "plan.toml", tmp_path / "x.png"
     plan.write_text('[[round]]\nmechanism = "laplace"\nscale = 10\ncount = 3\n')
-    names = ["--accountant", "rdp", "--accountant", "characteristic-function"]
-    more = [*names, "--to", "0.2", "--points", "3", "-o", str(tmp_path / "x.png")]
-    result = runner().invoke(main, ["plot", "compare", str(plan), *more])
+    more = ["--accountant", "rdp", "--to", "0.2", "--points", "3", "-o", str(path)]
+    result = runner().invoke(main, ["plot", "curve", str(plan), *more, "--accountant", "characteristic-function"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: characteristic-function: ")
+    assert "does not decay" in result.stderr
+    result = runner().invoke(main, ["plot", "curve", str(plan), *more])
     assert result.exit_code == 0
-    written, first, *others = result.stderr.splitlines()
-    assert written == f"written to {tmp_path / 'x.png'}"
-    assert first.startswith("not drawn: characteristic-function (no answer): ")
-    assert "does not decay" in first
+    written, *others = result.stderr.splitlines()
+    assert written == f"written to {path}"
     assert [line.split("  ")[0] for line in others] == ["sampling none"]
-
-
-def test_a_fault_of_one_accountant_leaves_the_others_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named with what it raised, and by the status; the figure is written."""
-
-    def faulty(self: GdpAccountant, plan: hs.Plan, epsilon: float, gap: float | None) -> hs.DeltaEstimate:
-        raise OverflowError("math range error")
-
-    monkeypatch.setattr(GdpAccountant, "delta", faulty)
-    path = tmp_path / "figure.svg"
-    names = ["--accountant", "rdp", "--accountant", "gdp"]
-    result = runner().invoke(main, ["plot", "compare", *FLAGS, *names, "--points", "3", "-o", str(path)])
-    assert result.exit_code == 1
-    assert result.stderr.startswith(
-        f"written to {path}\n"
-        "not drawn: gdp (no answer): at 3 of 3 points it failed: OverflowError: math range error; please report this\n"
-    )
-    assert path.exists()
-
-
-def test_lines_at_delta_1_are_named_and_not_drawn() -> None:
-    """A bound that says nothing would only hide the others."""
-    panel = curve_panel(hs.dp_sgd(0.3, 0.001, 100), 0.0, 2.0, 3, ["zcdp", "rdp"])
-    assert [line.answered for line in panel.lines] == [False, True]
-    assert panel.lines[0].label == "zcdp (delta = 1 throughout)"
 
 
 def test_a_single_round_is_seen() -> None:

@@ -467,8 +467,8 @@ class Plan(metaclass=NamedArguments):
 
         Args:
             others: plans that are drawn into the same figure.
-            kind: ``"curve"`` (delta against epsilon), ``"steps"`` (epsilon against rounds), ``"tradeoff"`` (errors of
-                attacks) or ``"compare"`` (several accountants).
+            kind: ``"curve"`` (delta against epsilon), ``"steps"`` (epsilon against rounds) or ``"tradeoff"`` (errors
+                of attacks).
             options: options of the function of ``hockeystick.plot`` that draws the kind: ``delta``, ``labels``, ...
 
         Raises:

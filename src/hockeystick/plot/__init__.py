@@ -1,9 +1,9 @@
 """Figures of plans, and of several methods on one plan.
 
-``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and return a matplotlib figure (``shown.py``);
+``curve``, ``steps`` and ``tradeoff`` take plans and return a matplotlib figure (``shown.py``);
 :func:`save` writes a figure to a file. Underneath, a ``Panel`` describes the content of a figure, and ``drawn`` draws
-panels with matplotlib, which the extra ``plot`` installs. The command line, the benchmark and the figures that
-reproduce papers use ``Panel`` and ``drawn`` directly.
+panels with matplotlib, which the extra ``plot`` installs. The figures that reproduce papers use ``Panel`` and ``drawn``
+directly.
 """
 
 from hockeystick.plot.draw import drawn as drawn
@@ -18,7 +18,6 @@ from hockeystick.plot.panel import Panel as Panel
 from hockeystick.plot.plans import curve_panel as curve_panel
 from hockeystick.plot.plans import steps_panel as steps_panel
 from hockeystick.plot.plans import tradeoff_panel as tradeoff_panel
-from hockeystick.plot.shown import compare, curve, steps, tradeoff
-from hockeystick.plot.shown import with_quoted as with_quoted
+from hockeystick.plot.shown import curve, steps, tradeoff
 
-__all__ = ["compare", "curve", "save", "steps", "tradeoff"]
+__all__ = ["curve", "save", "steps", "tradeoff"]

@@ -22,8 +22,6 @@ class Line:
         y: answers; ``nan`` or ``inf`` makes a gap in the line.
         lower: lower bounds at the same positions, if the method has any.
         style: name of the style (``plot/style.py``); if it is empty, the label is used.
-        note: reason why part or all of the line is not drawn; may be empty.
-        failed: True if the method raised an unexpected exception at some position.
     """
 
     label: str
@@ -31,8 +29,6 @@ class Line:
     y: Sequence[float]
     lower: Sequence[float] | None = None
     style: str = ""
-    note: str = ""
-    failed: bool = False
 
     @property
     def answered(self) -> bool:

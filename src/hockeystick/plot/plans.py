@@ -1,22 +1,21 @@
-"""Figures of a plan: its privacy curve, its trade-off function, epsilon over rounds, and a comparison of methods."""
+"""Figures of a plan: its privacy curve, its trade-off function, and epsilon over rounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plot.asked import ask
 from hockeystick.plot.draw import plain
-from hockeystick.plot.panel import Bracket, Line, Panel
+from hockeystick.plot.panel import Bracket, Line, Mark, Panel
 from hockeystick.questions.partly_run import partly_run
-from hockeystick.report.comparison import failure_of
+from hockeystick.report.profile import MOST_VALUES
 from hockeystick.values import domains
-from hockeystick.values.errors import HockeystickError, InvalidInputError
-
-Say = Callable[[str], None]
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.outward import UP, rounded
 
 EPSILON = "$\\varepsilon$"  # label of an axis
 DELTA = "$\\delta$ (probability)"  # label of an axis
@@ -24,10 +23,8 @@ ROUNDS = "rounds"  # label of an axis
 FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"  # labels of axes
 
 POINTS = 61  # default number of points of a line
-FEWER_POINTS = 21  # default number of points with several methods
 LEAST_DELTA = 1e-12  # delta at which a curve ends by default
 LEAST_RATE = 1e-4  # smallest error rate on logarithmic axes
-MOST_POINTS = 10_000  # largest number of points, far more than a figure can show
 
 
 def curve_panel(
@@ -36,9 +33,9 @@ def curve_panel(
     stop: float | None = None,
     points: int = POINTS,
     accountants: Sequence[str] = (),
-    say: Say = lambda text: None,
+    delta: float | None = None,
 ) -> Panel:
-    """Return a panel of delta against epsilon: the certified band, and the answers of accountants.
+    """Return a panel of delta against epsilon: the certified band, the answers of accountants, the epsilon to quote.
 
     Args:
         plan: what was run.
@@ -46,37 +43,31 @@ def curve_panel(
         stop: largest epsilon; by default the epsilon at which delta is 1e-12.
         points: number of points at which delta is computed.
         accountants: accountants whose answers are drawn with the band.
-        say: function called with progress messages.
+        delta: delta of the mark; by default the plan's own, and no mark if the plan has none.
 
     Raises:
-        InvalidInputError: the range or the number of points is invalid.
-        UnsupportedError: a round has no proved dominating pair.
+        InvalidInputError: the range, the number of points or the delta is invalid.
+        UnsupportedError: a round has no proved dominating pair, or an accountant has no answer.
     """
     low = 0.0 if start is None else domains.epsilon(start, "start", "smallest epsilon")
     high = reach(plan) if stop is None else domains.epsilon(stop, "stop", "largest epsilon")
+    at = plan.delta_target if delta is None else target_delta(delta)
     x = _between(low, high, points, "epsilon")
-    say("certified bounds")
     band = plan.profile().delta(np.array(x))
-    lines = [_asked_line(name, x, "delta", [plan] * len(x), say) for name in accountants]
     floor = float(band.lower[band.lower > 0].min(initial=1.0))
     return Panel(
         EPSILON,
         DELTA,
-        lines,
+        [_asked_line(name, x, "delta", [(plan, epsilon) for epsilon in x]) for name in accountants],
         Bracket(x, band.lower.tolist(), band.upper.tolist()),
         yscale="log",
         xlim=(x[0], x[-1]),
         ylim=(max(floor / 3, 1e-300), None),
+        points=[] if at is None else [_quoted(epsilon := plan.epsilon(at).upper, at, epsilon)],
     )
 
 
-def steps_panel(
-    plan: Plan,
-    delta: float | None = None,
-    points: int = POINTS,
-    accountants: Sequence[str] = (),
-    say: Say = lambda text: None,
-) -> Panel:
+def steps_panel(plan: Plan, delta: float | None = None, points: int = POINTS, accountants: Sequence[str] = ()) -> Panel:
     """Return a panel of epsilon against the number of rounds run, up to the whole plan.
 
     At each point, the same fraction of every kind of round is run, rounded up to whole rounds.
@@ -86,31 +77,30 @@ def steps_panel(
         delta: target delta; the plan's own by default.
         points: number of evenly spread points at which epsilon is computed.
         accountants: accountants whose answers are drawn with the band.
-        say: function called with progress messages.
 
     Raises:
         InvalidInputError: there is no delta, or no round.
+        UnsupportedError: no guarantee is proved for a round, or an accountant has no answer.
     """
     target = target_delta(asked_delta(plan, None) if delta is None else delta)
     if plan.steps < 1:
         raise InvalidInputError("the plan has no rounds", "count")
     parts = list(partly_run(plan, _between(0.0, 1.0, points + 1, "share")[1:]).values())
     x = [float(part.steps) for part in parts]
-    say("certified bounds")
-    certified = [ask(part, "epsilon", target) for part in parts]
-    lines = [_asked_line(name, x, "epsilon", parts, say, target) for name in accountants]
-    upper = [answer.value for answer in certified]
-    highest = upper[-1]
-    alone = len(x) == 1 and not lines and 0 < highest < math.inf
+    asked = [(part, target) for part in parts]
+    certified = _asked_line("auto", x, "epsilon", asked)
+    highest = certified.y[-1]
+    alone = len(x) == 1 and not accountants and 0 < highest < math.inf
     return Panel(
         ROUNDS,
         f"{EPSILON} at $\\delta$ = {plain(target)}",
-        lines,
-        Bracket(x, [answer.lower for answer in certified], upper),
+        [_asked_line(name, x, "epsilon", asked) for name in accountants],
+        Bracket(x, certified.lower or [math.nan] * len(x), certified.y),
         xlim=(0, max(x[-1], 2.0)),  # keeps the mark of a single round inside the axes
         ylim=(0, 1.25 * highest if alone else None),  # keeps the mark below the upper edge
         whole=True,
         rising=True,
+        points=[_quoted(x[-1], highest, highest)],
     )
 
 
@@ -143,38 +133,21 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
     )
 
 
-def _asked_line(
-    name: str, x: Sequence[float], quantity: str, plans: Sequence[Plan], say: Say, at: float | None = None
-) -> Line:
+def _asked_line(name: str, x: Sequence[float], quantity: str, questions: Sequence[tuple[Plan, float]]) -> Line:
     """Line through the answers of an accountant, with its lower bounds if it has any.
 
-    An unexpected exception, which is a bug of this library, leaves a gap, so that the other answers remain.
-
     Raises:
-        HockeystickError: the question itself is invalid for every accountant.
+        UnsupportedError: the accountant has no answer to any of the questions, each a plan with a delta or an epsilon.
     """
-    say(name)
-    nothing = [math.nan] * len(x)
-    lower, values = nothing.copy(), nothing.copy()
-    reasons: list[str] = []
-    failures: list[str] = []
-    for number, (plan, place) in enumerate(zip(plans, x, strict=True)):
-        try:
-            answer = ask(plan, quantity, place if at is None else at, name)
-        except HockeystickError:
-            raise
-        except Exception as error:
-            failures.append(failure_of(error))
-        else:
-            lower[number], values[number] = answer.lower, answer.value
-            reasons.append(answer.reason)
-    note = f"at {len(failures)} of {len(x)} points it {failures[0]}" if failures else ""
+    answers = [ask(plan, quantity, at, name) for plan, at in questions]
+    values, lower = [answer.value for answer in answers], [answer.lower for answer in answers]
     if not np.isfinite(values).any():
-        name, note = f"{name} (no answer)", note or reasons[0]
-    elif quantity == "delta" and all(value >= 1 for value in values):
-        name, values, lower = f"{name} (delta = 1 throughout)", nothing, nothing
-    ends = None if np.isnan(lower).all() else lower
-    return Line(name, x, values, ends, note=note, failed=bool(failures))
+        raise UnsupportedError(f"{name}: {answers[0].reason}")
+    return Line(name, x, values, None if np.isnan(lower).all() else lower)
+
+
+def _quoted(x: float, y: float, epsilon: float) -> Mark:
+    return Mark(x, y, f"$\\varepsilon$ \u2264 {rounded(epsilon, '.3g', UP)}")
 
 
 def reach(plan: Plan) -> float:
@@ -189,7 +162,7 @@ def reach(plan: Plan) -> float:
 
 
 def _between(low: float, high: float, points: int, what: str, logarithmic: bool = False) -> list[float]:
-    count = domains.whole(points, "points", "number of points to compute", least=2, most=MOST_POINTS)
+    count = domains.whole(points, "points", "number of points to compute", least=2, most=MOST_VALUES)
     if not low < high:
         raise InvalidInputError(f"the range of {what} must increase; received {low!r} to {high!r}", "stop")
     spread = np.geomspace if logarithmic else np.linspace

@@ -11,33 +11,18 @@ from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plan.plan import Plan
 from hockeystick.plot.draw import drawn
-from hockeystick.plot.panel import Line, Mark, Panel
-from hockeystick.plot.plans import (
-    FEWER_POINTS,
-    LEAST_DELTA,
-    POINTS,
-    curve_panel,
-    reach,
-    steps_panel,
-    tradeoff_panel,
-)
+from hockeystick.plot.panel import Line, Panel
+from hockeystick.plot.plans import LEAST_DELTA, POINTS, curve_panel, reach, steps_panel, tradeoff_panel
 from hockeystick.plot.style import OTHERS
-from hockeystick.values.domains import choice, cut, one_line, shown
+from hockeystick.values.domains import choice, cut, shown
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.outward import UP, rounded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COMPARED = ("rdp", "gdp", "prv")
-"""Default accountants beside the certified band: the best-known one, an approximation by one number, and the numerical
-accountant of most libraries. More lines are hard to tell apart.
-"""
-
 MOST_PLANS = len(OTHERS)  # largest number of plans in one figure
-LABEL = 60  # longest label in the legend, in characters
 
 
 def curve(
@@ -62,19 +47,15 @@ def curve(
 
     Raises:
         InvalidInputError: the number of plans or of labels is wrong, or accountants are given with several plans.
-        UnsupportedError: a round has no proved dominating pair.
+        UnsupportedError: a round has no proved dominating pair, or an accountant has no answer.
         HockeystickError: matplotlib is missing.
 
     >>> import hockeystick as hs
     >>> figure = curve(hs.dp_sgd(1.0, 0.01, 1000, delta=1e-5), stop=3.0, points=5)  # doctest: +SKIP
     """
-    _some(plans)
-    if stop is None and len(plans) > 1:  # all curves end where the longest one ends
-        stop = max(reach(plan) for plan in plans)
-    panels = [curve_panel(plan, start, stop, points, accountants if len(plans) == 1 else ()) for plan in plans]
-    at = [plan.delta_target if delta is None else target_delta(delta) for plan in plans]
-    marks = [_quoted(plan, target) for plan, target in zip(plans, at, strict=True) if target is not None]
-    return _figure(panels, labels, accountants, marks)
+    _check(plans, labels, accountants)
+    end = max(map(reach, plans)) if stop is None else stop  # all curves end where the longest one ends
+    return _figure([curve_panel(plan, start, end, points, accountants, delta) for plan in plans], labels)
 
 
 def steps(
@@ -95,25 +76,17 @@ def steps(
 
     Raises:
         InvalidInputError: the number of plans or of labels is wrong, a plan has no delta, or the deltas differ.
-        UnsupportedError: a round has no proved dominating pair.
+        UnsupportedError: a round has no proved dominating pair, or an accountant has no answer.
         HockeystickError: matplotlib is missing.
     """
-    panels = [steps_panel(plan, delta, points, accountants if len(plans) == 1 else ()) for plan in _some(plans)]
+    _check(plans, labels, accountants)
+    panels = [steps_panel(plan, delta, points, accountants) for plan in plans]
     if len({panel.ylabel for panel in panels}) > 1:
         raise InvalidInputError("the plans have different deltas, but a figure has one; pass delta", "delta")
-    marks = []
-    for panel in panels:
-        assert panel.bracket is not None  # steps_panel has one
-        marks.append(_mark(panel.bracket.x[-1], panel.bracket.upper[-1], panel.bracket.upper[-1]))
-    return _figure(panels, labels, accountants, marks)
+    return _figure(panels, labels)
 
 
-def tradeoff(
-    *plans: Plan,
-    logarithmic: bool = False,
-    points: int = POINTS,
-    labels: Sequence[str] = (),
-) -> Figure:
+def tradeoff(*plans: Plan, logarithmic: bool = False, points: int = POINTS, labels: Sequence[str] = ()) -> Figure:
     """Draw certified bounds on the two error rates of the best attack against each other, compared with guessing.
 
     Args:
@@ -127,37 +100,11 @@ def tradeoff(
         UnsupportedError: the adjacency compares the two datasets in one direction only.
         HockeystickError: matplotlib is missing.
     """
-    panels = [tradeoff_panel(plan, logarithmic, points) for plan in _some(plans)]
-    return _figure(panels, labels, (), [])
+    _check(plans, labels)
+    return _figure([tradeoff_panel(plan, logarithmic, points) for plan in plans], labels)
 
 
-def compare(
-    plan: Plan,
-    accountants: Sequence[str] = COMPARED,
-    start: float | None = None,
-    stop: float | None = None,
-    points: int = FEWER_POINTS,
-) -> Figure:
-    """Draw delta against epsilon as several accountants compute it, together with the certified band.
-
-    Args:
-        plan: what was run.
-        accountants: names of the accountants.
-        start: least epsilon; 0 by default.
-        stop: largest epsilon; by default the epsilon at which delta is 1e-12.
-        points: number of points at which delta is computed.
-
-    Raises:
-        InvalidInputError: no accountant is given, or one is unknown.
-        UnsupportedError: a round has no proved dominating pair.
-        HockeystickError: matplotlib is missing.
-    """
-    if not accountants:
-        raise InvalidInputError("accountants must name at least one accountant to compare", "accountants")
-    return curve(plan, start=start, stop=stop, points=points, accountants=accountants)
-
-
-FIGURES: dict[str, Callable[..., Any]] = {"curve": curve, "steps": steps, "tradeoff": tradeoff, "compare": compare}
+FIGURES: dict[str, Callable[..., Any]] = {"curve": curve, "steps": steps, "tradeoff": tradeoff}
 """Figures by the names that ``plan.plot`` and the command line accept."""
 
 
@@ -169,96 +116,59 @@ def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
         UnsupportedError: no guarantee is proved for a round.
         HockeystickError: matplotlib is missing.
     """
-    if kind == "compare" and len(plans) > 1:
-        raise InvalidInputError(f"the figure 'compare' takes one plan; received {len(plans)}", "plans")
-    name = str(kind).replace("-", "_")
-    if name not in FIGURES:
+    if kind not in list(FIGURES):
         raise InvalidInputError(choice("kind", kind, list(FIGURES)), "kind")
-    taken = [key for key in signature(FIGURES[name]).parameters if key not in ("plans", "plan")]
+    taken = [key for key in signature(FIGURES[kind]).parameters if key != "plans"]
     for key in options:
         if key not in taken:
             raise InvalidInputError(
-                f"the figure {name!r} has no option {shown(key)}; its options are {', '.join(taken)}", key
+                f"the figure {kind!r} has no option {shown(key)}; its options are {', '.join(taken)}", key
             )
-    figure: Figure = FIGURES[name](*plans, **options)
+    figure: Figure = FIGURES[kind](*plans, **options)
     return figure
 
 
-def _some(plans: Sequence[Plan]) -> Sequence[Plan]:
+def _check(plans: Sequence[Plan], labels: Sequence[str], accountants: Sequence[str] = ()) -> None:
     for plan in plans:
         if not isinstance(plan, Plan):
             raise InvalidInputError(f"a figure takes plans; received {shown(plan)}", "plans")
     if not 1 <= len(plans) <= MOST_PLANS:
         raise InvalidInputError(f"a figure takes 1 to {MOST_PLANS} plans; received {len(plans)}", "plans")
-    return plans
-
-
-def _figure(
-    panels: Sequence[Panel],
-    labels: Sequence[str],
-    accountants: Sequence[str],
-    marks: Sequence[Mark],
-) -> Figure:
-    if isinstance(labels, str) or (labels and len(labels) != len(panels)):
+    if isinstance(labels, str) or (labels and len(labels) != len(plans)):
         raise InvalidInputError(
-            f"labels must have one label for each of {len(panels)} plans; received {shown(labels)}", "labels"
+            f"labels must have one label for each of {len(plans)} plans; received {shown(labels)}", "labels"
         )
-    if len(panels) > 1 and accountants:
+    if len(plans) > 1 and accountants:
         raise InvalidInputError(
             "accountants can be drawn for a single plan only; leave them out of a figure of several"
         )
-    first = panels[0]
-    if len(panels) == 1:
-        bracket = first.bracket
-        if labels and bracket is not None:
-            bracket = replace(bracket, label=literal(labels[0]))
-        panel = replace(first, bracket=bracket, points=marks)
-    else:
-        named = [literal(text) for text in labels] or [f"plan {number}" for number in range(1, len(panels) + 1)]
-        panel = replace(_together(panels, named), points=marks)
-    return drawn([panel])
 
 
-def _together(panels: Sequence[Panel], labels: Sequence[str]) -> Panel:
-    """Combine panels into one that shows each certified band as two lines, its lower and its upper bound."""
-    lines, first = list(panels[0].lines), panels[0]
-    for number, (panel, label) in enumerate(zip(panels, labels, strict=True)):
-        assert panel.bracket is not None  # every figure of a plan has a bracket
-        band = panel.bracket
-        unique = label if label not in labels[:number] else f"{label} ({number + 1})"
+def _figure(panels: Sequence[Panel], labels: Sequence[str]) -> Figure:
+    """Draw panels in one: the certified band of a single plan, or two lines for the lower and upper bounds of each."""
+    first, named = panels[0], [literal(text) for text in labels]
+    bands = [panel.bracket for panel in panels if panel.bracket is not None]  # every figure of a plan has one
+    if len(bands) == 1:
+        return drawn([replace(first, bracket=replace(bands[0], label=named[0])) if named else first])
+    lines = list(first.lines)
+    for number, band in enumerate(bands):
+        label = named[number] if named else f"plan {number + 1}"
+        unique = label if label not in named[:number] else f"{label} ({number + 1})"
         lines.append(Line(unique, band.x, band.upper, band.lower, style=f"plan {number + 1}"))
     ends = [panel.xlim for panel in panels if panel.xlim is not None]
     floors = [panel.ylim[0] for panel in panels if panel.ylim[0] is not None]
-    xlim = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
     low = min(floors, default=None)
     if low is not None and first.yscale == "log":  # the deepest plan sets the lower edge
         low = min(max(low, LEAST_DELTA / 3), max(floors))
-    return replace(first, lines=lines, bracket=None, xlim=xlim, ylim=(low, first.ylim[1]))
-
-
-def _quoted(plan: Plan, delta: float) -> Mark:
-    epsilon = plan.epsilon(delta).upper
-    return _mark(epsilon, delta, epsilon)
-
-
-def with_quoted(panel: Panel, plan: Plan, delta: float | None = None) -> Panel:
-    """Return the panel with a mark at ``delta`` and the epsilon to quote for it.
-
-    Args:
-        panel: panel of the plan's delta against epsilon.
-        plan: what was run.
-        delta: delta of the mark; by default the plan's own, and no mark if the plan has none.
-
-    Raises:
-        InvalidInputError: delta is outside (0, 1).
-        UnsupportedError: a round has no proved dominating pair.
-    """
-    at = plan.delta_target if delta is None else target_delta(delta)
-    return panel if at is None else replace(panel, points=[_quoted(plan, at)])
-
-
-def _mark(x: float, y: float, epsilon: float) -> Mark:
-    return Mark(x, y, f"$\\varepsilon$ \u2264 {rounded(epsilon, '.3g', UP)}")
+    together = replace(
+        first,
+        lines=lines,
+        bracket=None,
+        xlim=(min(left for left, _ in ends), max(right for _, right in ends)),
+        ylim=(low, first.ylim[1]),
+        points=[point for panel in panels for point in panel.points],
+    )
+    return drawn([together])
 
 
 def literal(text: str) -> str:
@@ -267,4 +177,4 @@ def literal(text: str) -> str:
     >>> literal("a $b$")
     'a \\\\$b\\\\$'
     """
-    return cut(one_line(str(text)), LABEL).replace("$", "\\$")
+    return cut(str(text)).replace("$", "\\$")

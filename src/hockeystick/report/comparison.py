@@ -12,7 +12,6 @@ from hockeystick.accountants import ACCOUNTANTS, Accountant
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.report.answer import assumption_lines, caveats_json, finite_ends, warning_lines
-from hockeystick.report.cold import cold
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 from hockeystick.report.tables import print_table
@@ -24,9 +23,6 @@ from hockeystick.values.outward import html_table
 
 ESTIMATED = "~"
 """Mark before a number that is not a proved bound in either direction."""
-
-QUICK = 0.1
-"""Answers faster than this many seconds are timed again without cached laws."""
 
 _ORDER = ("proved", "certified", "upper bound", "estimate")
 """Guarantees from strongest to weakest, the order of the table."""
@@ -41,9 +37,8 @@ class Entry:
     Attributes:
         name: name of the accountant.
         answer: its bound or estimate; ``None`` if it refused the plan or failed.
-        seconds: wall-clock time of the answer or refusal, without results cached by an earlier accountant.
+        seconds: wall-clock time of the answer or refusal, which may use results cached by an earlier accountant.
         reason: reason for a refusal, an infinite end, a wide interval or a failure; ``None`` otherwise.
-        log: logarithm of the answer, if it is a delta.
         failed: True if it raised an unexpected exception, which is a bug of this library to be reported.
     """
 
@@ -51,8 +46,12 @@ class Entry:
     answer: Answer | None
     seconds: float
     reason: str | None = None
-    log: Answer | None = None
     failed: bool = False
+
+    @property
+    def log(self) -> Answer | None:
+        """Logarithm of the answer, if it is a delta."""
+        return getattr(self.answer, "log_delta", None)
 
     @property
     def guarantee(self) -> str | None:
@@ -134,16 +133,25 @@ def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = Non
 
 
 def _entry(plan: Plan, quantity: str, at: float, accountant: Accountant) -> Entry:
-    """Result of one accountant: epsilon at a delta, or delta at an epsilon."""
+    """Result of one accountant, epsilon at a delta or delta at an epsilon, with the time it took.
 
-    def ask(plan: Plan) -> tuple[Answer, Answer | None]:
+    An unexpected exception is a failure. Its row says so, and the other rows remain.
+    """
+    answer: Answer | None = None
+    failed, start = False, time.perf_counter()
+    try:
         if plan.whole:  # has its own route; the others refuse with its reason
             answer = getattr(plan, quantity)(at, accountant=accountant.name)
         else:
             answer = getattr(accountant, quantity)(plan.directions, at, None)
-        return answer, answer.log_delta if quantity == "delta" else None
-
-    return _timed(accountant.name, plan, ask)
+        reason = answer.reason
+    except UnsupportedError as error:
+        reason = str(error)
+    except HockeystickError:  # the question itself is invalid for every accountant
+        raise
+    except Exception as error:
+        reason, failed = f"failed: {type(error).__name__}: {one_line(str(error))}; please report this", True
+    return Entry(accountant.name, answer, time.perf_counter() - start, reason, failed)
 
 
 def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
@@ -213,45 +221,3 @@ def _cells(
         mark + up(guess, SHOWN_DIGITS) if guess is not None else "",
         up(ends["upper"], SHOWN_DIGITS) if "upper" in ends else "",
     )
-
-
-def failure_of(error: Exception) -> str:
-    """Return the text of an accountant's failure, in the words that the command line uses for every bug."""
-    return f"failed: {type(error).__name__}: {one_line(str(error))}; please report this"
-
-
-def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]]) -> Entry:
-    """Ask one accountant; return its answer, refusal or failure as a row, with the time it took.
-
-    A failure is an unexpected exception. Its row says so, and the other rows remain. A quick answer may have used
-    results cached by another accountant, so it is timed again with slightly different noise.
-    """
-    start = time.perf_counter()
-    try:
-        answer, log = ask(plan)
-        seconds = time.perf_counter() - start
-        if seconds < QUICK:
-            seconds = _cold_seconds(plan, ask, seconds)
-    except UnsupportedError as error:
-        return Entry(name, None, time.perf_counter() - start, str(error))
-    except HockeystickError:  # the question itself is invalid for every accountant
-        raise
-    except Exception as error:
-        return Entry(name, None, time.perf_counter() - start, failure_of(error), failed=True)
-    return Entry(name, answer, seconds, answer.reason, log)
-
-
-def _cold_seconds(plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]], seconds: float) -> float:
-    """Seconds that the same question takes with slightly different noise, for which nothing is cached.
-
-    If the changed plan cannot be answered, this is ``seconds``, the time of the first call.
-    """
-    other = cold(plan)
-    if other is None:
-        return seconds
-    start = time.perf_counter()
-    try:
-        ask(other)
-    except UnsupportedError:  # the plan is at the edge of the accountant's domain
-        return seconds
-    return time.perf_counter() - start

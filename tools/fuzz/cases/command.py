@@ -211,16 +211,17 @@ def audit(draw: Draw, held: Held) -> None:
             held.law(0 <= said.get("p_value", -1) <= 1, f"p-value of {said}")
 
 
-@case("command", "cli.plot.curve", "cli.plot.tradeoff", "cli.plot.steps", "cli.plot.compare")
+@case("command", "cli.plot.curve", "cli.plot.tradeoff", "cli.plot.steps")
 def plot(draw: Draw, held: Held) -> None:
     """A figure of few points, or one line."""
     with tempfile.TemporaryDirectory() as folder:
         source, stdin, _ = _source(draw, folder)
-        which = draw.note("figure", draw.of("curve", "tradeoff", "steps", "compare"))
+        which = draw.note("figure", draw.of("curve", "tradeoff", "steps"))
         output = Path(folder) / draw.of("figure.svg", "figure.png")
         extra = {"curve": ["--from", "0", "--to", repr(draw.epsilon())] if draw.chance(0.7) else [],
-                 "tradeoff": draw.of([], ["--log"]), "steps": ["--delta", repr(draw.delta())],
-                 "compare": ["--accountant", draw.of(*hs.ACCOUNTANTS)]}[which]  # fmt: skip
+                 "tradeoff": draw.of([], ["--log"]), "steps": ["--delta", repr(draw.delta())]}[which]  # fmt: skip
+        if which != "tradeoff" and draw.chance(0.3):
+            extra = [*extra, "--accountant", draw.of(*hs.ACCOUNTANTS)]
         draw.note("extra", extra)
         points = draw.random.randint(2, 5)
         asked = [*source, *extra, "--points", str(points)]

@@ -11,23 +11,22 @@ from fuzz.draws import Draw
 from fuzz.laws import SECONDS, Held
 from fuzz.registry import case
 
-KINDS = ("curve", "steps", "tradeoff", "compare")
+KINDS = ("curve", "steps", "tradeoff")
 
 SHARE = 1e-3
 """Of what two answers to one question may differ by that may come from where a profile stops."""
 
 
-@case("picture", "Plan.plot", "Profile.plot", "plot.curve", "plot.steps", "plot.tradeoff", "plot.compare", "plot.save")
+@case("picture", "Plan.plot", "Profile.plot", "plot.curve", "plot.steps", "plot.tradeoff", "plot.save")
 def figures(draw: Draw, held: Held) -> None:
     """A figure of few points of one plan or two, written whole; or one line."""
     one, other = draw.plan(), draw.plan()
     which, points = draw.note("figure", draw.of(*KINDS)), draw.note("points", draw.random.randint(2, 4))
     delta, label = draw.note("delta", draw.delta()), draw.note("label", draw.of("a", "$x^{", "<b>\x1b[31m", "\u202e"))
-    plans = (one,) if which == "compare" or draw.note("alone", draw.chance(0.5)) else (one, other)
+    plans = (one,) if draw.note("alone", draw.chance(0.5)) else (one, other)
     options: dict[str, Any] = {"points": points} | ({"delta": delta} if which in ("curve", "steps") else {})
-    if which != "compare":
-        options["labels"] = [label] * len(plans)
-    limit = 2 * SECONDS * points * len(plans) * (4 if which == "compare" else 1)
+    options["labels"] = [label] * len(plans)
+    limit = 2 * SECONDS * points * len(plans)
     by = draw.note("by", draw.of("plan", "module", "profile"))
 
     def made() -> object:
