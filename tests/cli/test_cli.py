@@ -341,14 +341,6 @@ def test_a_closed_standard_input_holds_no_plan() -> None:
     assert done.stderr == "error: no plan: standard input is closed; give a PLAN file or flags\n"
 
 
-@pytest.mark.parametrize("args", [QUESTION, QUESTION[:-1], ["schema"], ["accountants"], ["--help"]])
-def test_an_answer_that_cannot_be_written_is_no_success(args: list[str]) -> None:
-    """A closed standard output takes nothing: status 0 would say that somebody has read the number."""
-    done = ended(">&-", *args)
-    assert done.returncode == 1
-    assert done.stderr == "error: standard output is closed, so the answer cannot be written\n"
-
-
 def test_a_closed_standard_error_takes_no_answer_away(tmp_path: Path) -> None:
     done = ended("2>&-", *QUESTION)
     assert done.returncode == 0
@@ -357,7 +349,6 @@ def test_a_closed_standard_error_takes_no_answer_away(tmp_path: Path) -> None:
 
 
 def test_a_file_is_written_with_all_streams_closed(tmp_path: Path) -> None:
-    """The file must not get the number of a stream either: what a library says there would end up in the figure."""
     path = tmp_path / "c.svg"
     done = ended("<&- >&- 2>&-", "plot", "curve", *FLAGS, "--points", "3", "-o", str(path))
     assert done.returncode == 0
@@ -369,7 +360,7 @@ def test_plot_alone_shows_its_help_as_the_command_alone_does() -> None:
     assert (bare.exit_code, bare.stderr) == (0, "")
     assert bare.stdout == run("plot", "--help").stdout
     assert len(bare.stdout.splitlines()) > 8
-    for command in ("curve", "tradeoff", "steps", "compare"):
+    for command in ("curve", "tradeoff", "steps"):
         assert f"\n  {command} " in bare.stdout
 
 

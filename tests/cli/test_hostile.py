@@ -71,7 +71,7 @@ def test_the_page_and_its_check(plan: Path, tmp_path: Path) -> None:
     assert not CONTROLS.search(checked.stdout)
 
 
-@pytest.mark.parametrize("kind", ["curve", "tradeoff", "steps", "compare"])
+@pytest.mark.parametrize("kind", ["curve", "tradeoff", "steps"])
 def test_figures_of_it_are_drawn_without_a_formula_of_its_own(kind: str, plan: Path, tmp_path: Path) -> None:
     figure = tmp_path / "figure.svg"
     said = run("plot", kind, plan, "--points", "3", "-o", figure)

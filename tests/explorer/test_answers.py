@@ -15,10 +15,10 @@ import pytest
 import hockeystick as hs
 from command import run
 from hockeystick.explorer.answers import WANTS, answer, start
+from hockeystick.explorer.app import OvertakenError
 from hockeystick.explorer.curves import FEWER, RATES, curve
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SLIDERS, keys_of, number, plan_of
-from hockeystick.explorer.lanes import OvertakenError
 from hockeystick.plan.file import parse_plan
 from hockeystick.report.answer import epsilon_json
 from hockeystick.report.document.verify import verified

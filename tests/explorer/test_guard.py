@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from hockeystick.explorer.app import Lanes, OvertakenError
 from hockeystick.explorer.guard import HEADERS, Guard
-from hockeystick.explorer.lanes import Lanes, OvertakenError
 
 KEY = "a-secret"
 HOST = "127.0.0.1:8417"

@@ -267,7 +267,7 @@ def test_a_claim_is_judged_at_its_own_delta(claimed: dict[str, object], verdict:
 def test_a_claim_is_no_agreement_with_an_upper_end_alone(
     lower: float | None, upper: float | None, found: Verdict | None
 ) -> None:
-    assert verdict(1.1, lower, upper) is found
+    assert verdict({"epsilon": 1.1, "delta": 1e-5}, 1e-5, lower, upper) is found
 
 
 def test_the_supported_table_of_one_mechanism_is_its_part_of_the_whole() -> None:

@@ -23,7 +23,7 @@ from bench.page import RESULTS, write_docs
 from bench.table import rows, summaries, times
 from bench.twins import compared
 from bench.workers import MEMORY_MIB, StartError, Worker
-from hockeystick.cli.progress import bar
+from hockeystick.cli.progress import progress
 from hockeystick.report.tables import laid_out
 
 WIDTH = 140  # characters of a line of the tables
@@ -106,10 +106,10 @@ def _measure_all(cases: list[Case], ours: Worker, routes: list[tuple[Route, Work
     found, done, of = [], 0, len(cases) * (len(routes) + 1)
     for case in cases:
         row = Row(case)
-        with bar(case.name) as told:
+        with progress(case.name) as say:
             for _ in measure(row, ours, routes):
                 done += 1
-                told(done, of)
+                say(f"{case.name}: {done} of {of}")
         found.append(row)
         print(_case_table(row))
     return found

@@ -12,9 +12,9 @@ from hockeystick.cli.documents import UNSOUND
 from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.numbers import FALLING, RISING
 from hockeystick.cli.options import (
+    FILE,
     chosen_plan,
     file_option,
-    files,
     flag_names,
     flag_of,
     json_option,
@@ -47,7 +47,15 @@ NUMBERS: dict[str, Any] = {
 """Types of the keys of mechanisms; quotients are rounded to the side on which a release costs more."""
 
 
-LEDGER = click.argument("ledger", shell_complete=files)
+def _opened(context: click.Context, parameter: click.Parameter, name: str) -> Ledger:
+    from hockeystick.questions.ledger.ledger import Ledger
+
+    return Ledger(name)
+
+
+NAME = click.argument("ledger", type=FILE)
+LEDGER = click.argument("ledger", type=FILE, callback=_opened)
+"""Arguments that are a ledger: its name, and the ledger itself."""
 
 who_option = text_option("--who", help="Name to record for this action.  [default: the system user]")
 
@@ -63,7 +71,7 @@ def budget() -> None:
 
 
 @budget.command()
-@LEDGER
+@NAME
 @number_option("--epsilon", help="Epsilon budget for all releases together.")
 @number_option(
     "--delta",
@@ -141,7 +149,7 @@ def _default(limits: dict[str, Any]) -> str:
 @number_option("--amount", required=True, help="Amount to set aside, in the unit of the filter (mu squared for gdp).")
 @who_option
 @json_option
-def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool) -> None:
+def grant(ledger: Ledger, name: str, amount: float, who: str | None, as_json: bool) -> None:
     """Set part of the budget aside for a team or a person.
 
     The grant limits the releases that name it; the rest of the budget limits all others. Status 3: less than this
@@ -149,8 +157,7 @@ def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool)
 
     Example: hockeystick budget grant ledger.db maps --amount 0.5
     """
-    opened = _opened(ledger)
-    _receipt(opened, lambda: opened.grant(name, amount, who=who), as_json)
+    _receipt(ledger, lambda: ledger.grant(name, amount, who=who), as_json)
 
 
 @budget.command()
@@ -158,7 +165,7 @@ def grant(ledger: str, name: str, amount: float, who: str | None, as_json: bool)
 @click.argument("period")
 @who_option
 @json_option
-def renew(ledger: str, period: str, who: str | None, as_json: bool) -> None:
+def renew(ledger: Ledger, period: str, who: str | None, as_json: bool) -> None:
     """Begin a new PERIOD, such as 2027, with nothing spent; grants remain in force.
 
     The budget applies to each period separately. A person whose data is in several periods has only the weaker
@@ -166,19 +173,18 @@ def renew(ledger: str, period: str, who: str | None, as_json: bool) -> None:
 
     Example: hockeystick budget renew ledger.db 2027
     """
-    opened = _opened(ledger)
-    _receipt(opened, lambda: opened.renew(period, who=who), as_json)
+    _receipt(ledger, lambda: ledger.renew(period, who=who), as_json)
 
 
 @budget.command()
 @LEDGER
 @json_option
-def show(ledger: str, as_json: bool) -> None:
+def show(ledger: Ledger, as_json: bool) -> None:
     """Show what remains of a budget, and the latest releases.
 
     Example: hockeystick budget show ledger.db
     """
-    _show(_opened(ledger), as_json)
+    _show(ledger, as_json)
 
 
 def _named(context: click.Context, option: click.Parameter, value: str) -> str:
@@ -199,7 +205,7 @@ def _parameter(key: str, kind: Any) -> Any:
 
 _release = with_options(
     LEDGER,
-    click.argument("plan", required=False, shell_complete=files),
+    click.argument("plan", required=False, type=FILE),
     name_option("--mechanism", help="Name of the mechanism, such as laplace or gaussian."),
     *(_parameter(key, kind) for key, kind in NUMBERS.items()),
     number_option("--count", type=float, help="Number of repetitions.  [default: 1]"),
@@ -214,7 +220,7 @@ _release = with_options(
 @budget.command()
 @_release
 @json_option
-def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool, **flags: Any) -> None:
+def price(ledger: Ledger, plan: str | None, grant: str, region: str, as_json: bool, **flags: Any) -> None:
     """Show what a release would cost and whether it fits, without recording anything.
 
     PLAN is a plan file that replaces the flags.
@@ -223,9 +229,8 @@ def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool,
     """
     from hockeystick.report.budget import price_answer, price_json
 
-    opened = _opened(ledger)
-    found = opened.price(_rounds(plan, flags, opened), grant=grant, region=region)
-    print_found(as_json, lambda: price_json(opened.budget, found), lambda: price_answer(opened.budget, found))
+    found = ledger.price(_rounds(plan, flags, ledger), grant=grant, region=region)
+    print_found(as_json, lambda: price_json(ledger.budget, found), lambda: price_answer(ledger.budget, found))
 
 
 @budget.command()
@@ -234,17 +239,7 @@ def price(ledger: str, plan: str | None, grant: str, region: str, as_json: bool,
 @click.option("--reserve", is_flag=True, help="Return a token that can later void or confirm the release.")
 @who_option
 @json_option
-def spend(
-    ledger: str,
-    plan: str | None,
-    request: str | None,
-    grant: str,
-    region: str,
-    reserve: bool,
-    who: str | None,
-    as_json: bool,
-    **flags: Any,
-) -> None:
+def spend(ledger: Ledger, plan: str | None, as_json: bool, **flags: Any) -> None:
     """Declare a release before making it: it is recorded if it fits and refused otherwise.
 
     PLAN is a plan file that replaces the flags; either all of its rounds are recorded or none. Sampled rounds and
@@ -253,13 +248,9 @@ def spend(
 
     Example: hockeystick budget spend ledger.db --mechanism laplace --scale 10 --name visits --id q17
     """
-    opened = _opened(ledger)
-    rounds = _rounds(plan, flags, opened)
-
-    def work() -> Receipt:
-        return opened.spend(rounds, request=request, grant=grant, region=region, who=who, reserve=reserve)
-
-    _receipt(opened, work, as_json)
+    asked = {key: flags.pop(key) for key in ("request", "grant", "region", "who", "reserve")}
+    rounds = _rounds(plan, flags, ledger)
+    _receipt(ledger, lambda: ledger.spend(rounds, **asked), as_json)
 
 
 _settling = with_options(
@@ -274,30 +265,28 @@ _settling = with_options(
 
 @budget.command()
 @_settling
-def void(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
+def void(ledger: Ledger, request: str, token: str, who: str | None, as_json: bool) -> None:
     """Refund a reserved release; by doing so, you state that no noise was drawn.
 
     Status 3: the release was confirmed, or its period is over.
 
     Example: hockeystick budget void ledger.db q17 --token 3f...
     """
-    opened = _opened(ledger)
-    _receipt(opened, lambda: opened.void(request, token, who=who), as_json)
+    _receipt(ledger, lambda: ledger.void(request, token, who=who), as_json)
 
 
 @budget.command()
 @_settling
-def run(ledger: str, request: str, token: str, who: str | None, as_json: bool) -> None:
+def run(ledger: Ledger, request: str, token: str, who: str | None, as_json: bool) -> None:
     """Confirm a reserved release, which can then no longer be voided.
 
     Example: hockeystick budget run ledger.db q17 --token 3f...
     """
-    opened = _opened(ledger)
-    _receipt(opened, lambda: opened.run(request, token, who=who), as_json)
+    _receipt(ledger, lambda: ledger.run(request, token, who=who), as_json)
 
 
 @budget.command()
-@LEDGER
+@NAME
 @file_option("--receipt", "receipts", multiple=True, help="Receipt to check (JSON); repeatable.")
 @json_option
 def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
@@ -319,7 +308,9 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
 
         found = verified(entries_of(_json(ledger)), receipts=known)
     else:
-        found = _opened(ledger).verify(known)
+        from hockeystick.questions.ledger.ledger import Ledger
+
+        found = Ledger(ledger).verify(known)
     print_found(
         as_json,
         lambda: {"entries": found.entries, "hash": found.hash, "findings": list(found.findings)},
@@ -330,7 +321,7 @@ def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
 
 
 @budget.command()
-@LEDGER
+@NAME
 @output_option(help="File to write.  [default: standard output]")
 def export(ledger: str, output: str | None) -> None:
     """Write the log of a ledger as JSON, which `budget verify` reads.
@@ -340,9 +331,10 @@ def export(ledger: str, output: str | None) -> None:
     import json  # late: --help does not need it
 
     from hockeystick.questions.ledger.entries import exported
+    from hockeystick.questions.ledger.ledger import Ledger
     from hockeystick.values.files import write_text
 
-    found = exported(_opened(ledger).entries())
+    found = exported(Ledger(ledger).entries())
     if output is None:
         print_json(found)
     else:
@@ -350,19 +342,20 @@ def export(ledger: str, output: str | None) -> None:
 
 
 @budget.command()
-@LEDGER
+@NAME
 @output_option(required=True, help="File to write: .html.")
 def report(ledger: str, output: str) -> None:
     """Write a page about a ledger: what remains for whom, how the budget was spent, and what outsiders can learn.
 
     Example: hockeystick budget report ledger.db -o budget.html
     """
+    from hockeystick.questions.ledger.ledger import Ledger
     from hockeystick.report.ledger_page import ledger_page
     from hockeystick.values.files import write_text
 
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise InvalidInputError(f"--output {place(output)}: end the name in .html", "output")
-    write_text(_apart(output, ledger), ledger_page(_opened(ledger)))
+    write_text(_apart(output, ledger), ledger_page(Ledger(ledger)))
 
 
 def _apart(output: str, ledger: str) -> str:
@@ -370,12 +363,6 @@ def _apart(output: str, ledger: str) -> str:
     if Path(output).exists() and Path(ledger).exists() and Path(output).samefile(ledger):
         raise InvalidInputError(f"--output {place(output)}: this is the ledger; give another name", "output")
     return output
-
-
-def _opened(name: str) -> Ledger:
-    from hockeystick.questions.ledger.ledger import Ledger
-
-    return Ledger(name)
 
 
 def _show(ledger: Ledger, as_json: bool) -> None:

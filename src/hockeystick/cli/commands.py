@@ -321,9 +321,7 @@ def doctor(as_json: bool) -> None:
 @main.command()
 @options.plan_source
 @options.delta_option
-@options.number_option(
-    "--port", type=click.IntRange(0, 65_535), help="Port; by default 8417, or a free one if 8417 is taken."
-)
+@options.number_option("--port", type=int, help="Port; by default 8417, or a free one if 8417 is taken.")
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:
     """Serve a page with sliders and live certified curves of two plans; needs starlette and uvicorn.
@@ -343,7 +341,7 @@ def explore(plan: str | None, delta: float | None, port: int | None, no_browser:
         with options.flag_names():
             chosen = replace(chosen, delta_target=delta)
     name = "" if plan is None else "standard input" if plan == options.STANDARD_INPUT else place(Path(plan).name)
-    with served(chosen, port=port, browser=not no_browser, name=name) as page:
+    with options.flag_names(), served(chosen, port=port, browser=not no_browser, name=name) as page:
         click.echo(f"{page.url}\nserved to this machine alone; Ctrl-C ends it")
         try:
             page.wait()

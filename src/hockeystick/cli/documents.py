@@ -10,7 +10,6 @@ import click
 
 from hockeystick.cli import options
 from hockeystick.cli.progress import progress
-from hockeystick.report.tables import print_paragraph
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import one_line, place
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
 UNSOUND = 3  # exit status for a file with a statement that recomputation does not confirm
-MOST_LINES = 100  # largest number of differences listed
 MOST_BYTES = 50_000_000
 """Largest file verified, in bytes: the report of the largest plan holds that plan twice and its numbers."""
 
@@ -31,12 +29,7 @@ MOST_BYTES = 50_000_000
 @options.number_option("--delta", help="Delta for the headline; overrides the plan's.")
 @click.option("--checker", is_flag=True, help="Also write the independent checker, in the same folder.")
 def report(
-    plan: Plan,
-    output: str | None,
-    as_json: bool,
-    title: str | None,
-    delta: float | None,
-    checker: bool,
+    plan: Plan, output: str | None, as_json: bool, title: str | None, delta: float | None, checker: bool
 ) -> None:
     """Write a report: what was run, what is guaranteed, and what the guarantee means and assumes.
 
@@ -90,25 +83,19 @@ def statement(plan: Plan, as_latex: bool, as_json: bool, delta: float | None, re
 
     Example: hockeystick statement plan.toml --latex --records-per-person 3
     """
-    from hockeystick.report.document.envelope import enveloped
     from hockeystick.report.document.statement import statement_json
 
     if as_latex and as_json:
         raise InvalidInputError("give --latex or --json, whose object holds the LaTeX too; received both")
     at = options.delta_of(plan, delta)
-    with progress("computing the statement"):
-        found = statement_json(plan, at, records)
-    if as_json:
-        size = None if found["people"] is None else found["people"]["records"]
-        options.print_json(enveloped("statement", plan, {"delta": found["delta"], "records": size}, found))
-    elif as_latex:
-        click.echo(found["latex"])
+    if as_latex:
+        click.echo(statement_json(plan, at, records)["latex"])
     else:
-        print_paragraph(found["text"])
+        options.answer("statement", plan, {"delta": at, "records": records}, as_json, "computing the statement")
 
 
 @click.command()
-@click.argument("file", shell_complete=options.files)
+@click.argument("file", type=options.FILE)
 @click.option("--independent", is_flag=True, help="Prove the epsilons in FILE with the independent checker.")
 def verify(file: str, independent: bool) -> None:
     """Recompute every number that FILE states.
@@ -142,11 +129,8 @@ def verify(file: str, independent: bool) -> None:
         for line in found.unverified:
             click.echo(f"{named}: not verified: {one_line(line)}")
         return
-    for line in found.differences[:MOST_LINES]:
+    for line in found.differences:
         click.echo(f"{named}: {one_line(line)}")
-    left = len(found.differences) - MOST_LINES
-    if left > 0:
-        click.echo(f"{named}: {left} more differences")
     click.echo(f"{named}: NOT sound: {len(found.differences)} differences ({of})")
     click.get_current_context().exit(UNSOUND)
 

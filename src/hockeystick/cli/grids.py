@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 FORM = "--grid must be NAME=VALUES, such as noise_multiplier=0.5:2:50 or steps=1000,2000"
 
-MOST_VALUES = 10**6  # largest number of values of one parameter
-
 
 def grids(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Point]:
     """Parse the options ``--grid``; return the values of each parameter, by its name with underscores."""
@@ -40,15 +38,17 @@ def grids(context: click.Context, parameter: click.Parameter, given: tuple[str, 
 
 
 def _values(key: str, values: str, text: str) -> Point:
+    from hockeystick.questions.sweeps.grid import MOST_POINTS
+
     parts = values.split(":")
     if len(parts) == 1:
         return tuple(_number(key, part) for part in values.split(","))
     if len(parts) != 3:
         raise InvalidInputError(f"{FORM}; received {shown(text)}")
     low, high, many = (_number(key, part) for part in parts)
-    if not (many.is_integer() and 2 <= many <= MOST_VALUES):
+    if not (many.is_integer() and 2 <= many <= MOST_POINTS):
         raise InvalidInputError(
-            f"--grid {cut(key)}: the number of values must be a whole number from 2 to {MOST_VALUES:,}; "
+            f"--grid {cut(key)}: the number of values must be a whole number from 2 to {MOST_POINTS:,}; "
             f"received {shown(many)}"
         )
     if not low < high or high == float("inf"):

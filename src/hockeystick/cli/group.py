@@ -6,11 +6,9 @@ This status is 2 for bad input and 1 for any other error.
 from __future__ import annotations
 
 import contextlib
-import errno
-import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -34,21 +32,6 @@ MESSAGE_LENGTH = 1000
 """Longest message, in characters: more than the longest list of names; click may repeat an argument of any length."""
 
 
-class _UnreadError(Exception):
-    """Error for a broken pipe: the program that read standard output has ended."""
-
-
-@contextlib.contextmanager
-def _unread() -> Iterator[None]:
-    """Context manager that raises :class:`_UnreadError` for a broken pipe, which click would treat as a failure."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno != errno.EPIPE:
-            raise
-        raise _UnreadError from error
-
-
 class OneLineGroup(click.Group):
     """Group of commands in which every error, including click's own, is one line and never a traceback."""
 
@@ -67,24 +50,17 @@ class OneLineGroup(click.Group):
         name = prog_name or PROGRAM
         if not standalone_mode:
             return super().main(args, name, complete_var, standalone_mode=False, **extra)
-        _replace_closed_streams()
         for stream in (sys.stdout, sys.stderr):  # file names may hold characters that the terminal cannot encode
             with contextlib.suppress(AttributeError, ValueError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         sys.exit(self._status(args, name, complete_var, extra))
 
-    def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Make the context of a call; for ``--help``, print the help and exit."""
-        with _unread():
-            return super().make_context(*args, **extra)
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run the named command; without a name, print the help."""
-        with _unread():
-            found = super().invoke(ctx)
-            if ctx.invoked_subcommand is None:
-                click.echo(ctx.get_help())
-            return found
+        found = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            click.echo(ctx.get_help())
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each command with the whole first sentence of its help, which click would cut to fit the line."""
@@ -127,8 +103,10 @@ class OneLineGroup(click.Group):
         except OSError as error:
             _abandon_output()
             return _say(str(error), FAILURE)
-        except _UnreadError:
-            _abandon_output()
+        except SystemExit as end:
+            if end.code != FAILURE:
+                raise  # the end of a completion for the shell
+            _abandon_output()  # click's answer to a broken pipe
             return UNREAD
         except Exception as error:
             return _say(f"unexpected {type(error).__name__}: {error}; please report this", FAILURE)
@@ -183,31 +161,6 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     if bare == "epsilon" and "--epsilon" not in named:  # somebody without a plan gave a target
         hint = "`hockeystick new --epsilon NUMBER` writes a plan that meets it, `hockeystick calibrate` changes one"
     return f"No such option {shown(given)} of `{context.command_path}`; {hint}"
-
-
-class _Closed(io.TextIOBase):
-    """Replacement for a closed standard output; writing to it raises an error, so that no answer is lost unnoticed."""
-
-    def write(self, text: str) -> int:
-        """Refuse to write.
-
-        Raises:
-            OSError: always.
-        """
-        raise OSError("standard output is closed, so the answer cannot be written")
-
-
-def _replace_closed_streams() -> None:
-    """Replace the standard streams that the calling program has closed; for these, Python has ``None``."""
-    for number in range(3):  # otherwise the next file opened would get the number of a standard stream
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-    if sys.stdout is None:
-        sys.stdout = _Closed()
-    if sys.stderr is None:
-        sys.stderr = io.StringIO()
 
 
 def _abandon_output() -> None:

@@ -127,7 +127,7 @@ SETTINGS = {question.key: question for question in (*OF_TRAINING, *OF_NUMBERS)}
 
 
 @click.command()
-@click.argument("file", default="plan.toml", shell_complete=options.files)
+@click.argument("file", default="plan.toml", type=options.FILE)
 @click.option("--release", type=click.Choice(list(RELEASES)), help="What do you release?")
 @options.with_options(
     *(options.number_option(*names_of(key), type=number(key), help=item.text) for key, item in SETTINGS.items())

@@ -60,12 +60,7 @@ ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
 
 Decorator = Callable[[Any], Any]
 
-
-def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return one completion item that lets the shell list matching files."""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, type="file")]
+FILE = click.Path(readable=False)  # any name, which the shell completes
 
 
 NAMES = {
@@ -95,7 +90,7 @@ def names(context: click.Context, parameter: click.Parameter, incomplete: str) -
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
 text_option = partial(click.option, metavar="TEXT", show_default=False)
 name_option = partial(click.option, metavar="NAME", shell_complete=names)
-file_option = partial(click.option, metavar="FILE", shell_complete=files)
+file_option = partial(click.option, metavar="FILE", type=FILE)
 output_option = partial(file_option, "-o", "--output")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
 delta_option = number_option("--delta", help="Target delta; overrides the plan's.")
@@ -123,7 +118,7 @@ def with_options(*added: Decorator) -> Decorator:
 
 
 plan_source = with_options(
-    click.argument("plan", required=False, shell_complete=files),
+    click.argument("plan", required=False, type=FILE),
     *(number_option(*names_of(key), key, type=number(key), help=text) for key, text in FLAGS.items()),
     click.option("--drop-last", is_flag=True, default=None, help=DROPPED),
     *(name_option(flag_of(key), help=text) for key, text in TEXTS.items()),
@@ -234,10 +229,10 @@ def answer(kind: str, plan: Plan, question: dict[str, Any], as_json: bool, doing
     with progress(doing) as say:
         found = asked(kind, plan, question, lambda part: say(f"{doing}: {part}"))
     if as_json:
-        print_json(found.json())
+        print_json(found.numbers())
     else:
-        found.found.show()
-    return found.found.result
+        found.show()
+    return found.result
 
 
 def print_found(as_json: bool, numbers: Callable[[], Any], said: Callable[[], Answer]) -> None:

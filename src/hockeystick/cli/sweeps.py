@@ -12,7 +12,7 @@ from hockeystick.cli import options
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
 from hockeystick.cli.grids import grids
 from hockeystick.cli.numbers import number
-from hockeystick.cli.progress import bar
+from hockeystick.cli.progress import progress
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, place, shown
 
@@ -79,8 +79,9 @@ def sweep(
     chosen = options.chosen_plan(plan, _filled(grid, free, flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)
     _check_output(output)
-    with options.flag_names(), bar("sweeping") as told:
-        found = swept(chosen, grid, delta=delta, target=wanted, parameter=parameter, **asked, progress=told)
+    with options.flag_names(), progress("sweeping") as say:
+        asked["progress"] = lambda done, of: say(f"sweeping: {done} of {of}")
+        found = swept(chosen, grid, delta=delta, target=wanted, parameter=parameter, **asked)
     _say(found, output)
 
 

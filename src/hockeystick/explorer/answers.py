@@ -24,7 +24,7 @@ from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.targets import Epsilon
 from hockeystick.report.answer import METHOD, epsilon_answer, epsilon_json
 from hockeystick.report.document.envelope import enveloped
-from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
+from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import short_exponent
@@ -32,8 +32,6 @@ from hockeystick.values.version import __version__
 
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
 """Slider of the target epsilon for calibration, which is not part of the plan."""
-
-NOISE_DIGITS = 5  # significant digits of a calibrated noise, rounded up: more noise protects at least as well
 
 
 def start(given: Given | None) -> dict[str, Any]:
@@ -107,7 +105,7 @@ def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
         "headline": said.headline,
         "quoted": round_up(bound.quoted, QUOTED_DIGITS),
         "delta": exact(delta),
-        "ends": [None if lower is None else round_down(lower, NOISE_DIGITS), round_up(bound.quoted, NOISE_DIGITS)],
+        "ends": [None if lower is None else round_down(lower, SHOWN_DIGITS), round_up(bound.quoted, SHOWN_DIGITS)],
         "lines": said.lines,
     }
 
@@ -120,7 +118,7 @@ def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "parameter": name,
         "value": found.value,
-        "noise": round_up(found.value, NOISE_DIGITS),
+        "noise": round_up(found.value, SHOWN_DIGITS),  # more noise protects at least as well
         "target": exact(target),
         "achieved": found.achieved.upper,
         "limited": found.limited,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.explorer.answers import NUMBERS, answer, start
+from hockeystick.explorer.curves import Check
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.guard import Guard
-from hockeystick.explorer.lanes import Lanes, OvertakenError
 from hockeystick.values.domains import one_line
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
@@ -24,8 +26,52 @@ STATIC = Path(__file__).parent / "static"
 MOST_BYTES = 16_384
 """Longest question, in bytes; the keys of a plan take a few hundred."""
 
-LONGEST_NAME = 40  # longest name of a browser tab or of a plan on it, in characters
-LARGEST_SERIAL = 2**53  # largest whole number that JavaScript holds exactly
+
+class OvertakenError(Exception):
+    """Error for a question superseded by a newer one from the same origin."""
+
+
+class Lanes:
+    """Queues of questions on two threads, one for numbers and one for curves.
+
+    While a slider moves, most questions are stale before their computation begins. The page gives its questions serial
+    numbers, and a question is dropped once a newer one has arrived. A running computation checks from time to time
+    whether a newer question has arrived; its length is bounded by the library's limit on the work of one call.
+    """
+
+    def __init__(self) -> None:
+        self._threads = {quick: ThreadPoolExecutor(1, "hockeystick-explorer") for quick in (True, False)}
+        self._newest: dict[tuple[str, ...], int] = {}
+
+    async def answer(self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Check], Any]) -> Any:
+        """Return the result of ``work``.
+
+        Args:
+            place: origin of the question: browser tab, slot on the page, and quantity.
+            serial: number of the question at its origin; larger is newer.
+            quick: True for the thread of numbers, False for the thread of curves.
+            work: function that computes the answer. Its argument is a check to be called during the computation,
+                which raises once a newer question has arrived.
+
+        Raises:
+            OvertakenError: a newer question of this origin arrived before this one was answered.
+        """
+        self._newest[place] = max(serial, self._newest.get(place, serial))
+
+        def check() -> None:  # called on the other thread, which only reads
+            if self._newest.get(place, serial) > serial:
+                raise OvertakenError
+
+        def begun() -> Any:
+            check()
+            return work(check)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads[quick], begun)
+
+    def close(self) -> None:
+        """Drop all waiting questions; a computation that is running finishes by itself."""
+        for thread in self._threads.values():
+            thread.shutdown(wait=False, cancel_futures=True)
 
 
 def application(given: Given | None, port: int, key: str, once: str, lanes: Lanes) -> Guard:
@@ -77,7 +123,7 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
         return HTTPStatus.BAD_REQUEST, {"error": str(error)}
     try:
         quick = question["want"] in NUMBERS
-        found = await lanes.answer(place, serial, quick, lambda check: _checked(answer(question, given, check)))
+        found = await lanes.answer(place, serial, quick, lambda check: answer(question, given, check))
         return HTTPStatus.OK, found
     except OvertakenError:
         return HTTPStatus.CONFLICT, {"error": "superseded by a newer question"}
@@ -102,20 +148,9 @@ def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
     if not isinstance(question, dict):
         raise InvalidInputError("a question must be one JSON object")
     names = [question.get(key) for key in ("tab", "slot", "want")]
-    place = tuple(name for name in names if isinstance(name, str) and len(name) <= LONGEST_NAME)
+    place = tuple(name for name in names if isinstance(name, str))
     if len(place) < len(names):
-        raise InvalidInputError(f"tab, slot and want must be strings of at most {LONGEST_NAME} characters")
-    serial = question.get("serial")
-    if not isinstance(serial, int) or isinstance(serial, bool) or not 0 <= serial <= LARGEST_SERIAL:
-        raise InvalidInputError("serial must be a whole number, 0 or greater", "serial")
+        raise InvalidInputError("tab, slot and want must be strings")
+    if type(serial := question.get("serial")) is not int:
+        raise InvalidInputError("serial must be a whole number", "serial")
     return question, place, serial
-
-
-def _checked(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer unchanged, after checking that JSON can represent all its numbers.
-
-    Raises:
-        ValueError: a number is infinite or nan.
-    """
-    json.dumps(found, allow_nan=False)
-    return found

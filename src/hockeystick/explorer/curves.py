@@ -20,26 +20,22 @@ from hockeystick.questions.many import epsilons
 from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
-from hockeystick.report.rounding import exact, round_down, round_up
-from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
+from hockeystick.report.document.curves import POINTS, STEP_POINTS, last_epsilon
+from hockeystick.report.document.curves import RATES as CURVE_RATES
+from hockeystick.report.profile import RATES as TABLE_RATES
+from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
+from hockeystick.values.domains import MOST_EPSILON
 from hockeystick.values.errors import UnsupportedError
-
-READ = 3
-"""Significant digits of texts and of the points of a curve, so that the text of a point is exact."""
 
 
 def _short(x: float) -> float:
-    """A number rounded to as many digits as its text shows."""
-    return float(f"{x:.{READ}g}")
+    """A number rounded to as many digits as its text shows, so that the text of a point is exact."""
+    return float(f"{x:.{QUOTED_DIGITS}g}")
 
 
-RATES = tuple(sorted({_short(rate) for rate in [*np.geomspace(1e-4, 1.0, 29).tolist(), 1e-3, 1e-2, 1e-1]}))
+RATES = tuple(sorted(set(map(_short, (*CURVE_RATES[::2], *TABLE_RATES)))))
 """False-positive rates of the curve of attacks, including those of the table of attacks."""
 
-RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the target
-EPSILONS = 41  # points of the curve of delta
-
-POINTS = 25  # points of a curve whose plans are answered together
 FEWER = 9  # points of a curve computed one by one, each of which takes tens of milliseconds
 NOISE_SPAN = 4.0  # factor by which the noise varies down and up in its curve
 
@@ -86,19 +82,18 @@ def _delta(plan: Plan, check: Check) -> Curve:
         UnsupportedError: epsilon is infinite, or no guarantee is proved for the plan.
     """
     target = asked_delta(plan, None)
-    reach = plan.epsilon(max(target * RELATIVE_DELTA, LEAST_DELTA)).quoted
-    quoted = plan.epsilon(target).quoted
-    reach = reach if math.isfinite(reach) else quoted
+    headline = plan.epsilon(target)
+    reach = last_epsilon(plan, target, headline)
     if not math.isfinite(reach):
         raise UnsupportedError("no curve: epsilon is infinite at this delta")
-    even = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, EPSILONS).tolist()
-    first = min(float(round_up(quoted, READ)), MOST_EPSILON)  # the quoted epsilon
+    even = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, POINTS).tolist()
+    first = min(float(round_up(headline.quoted, QUOTED_DIGITS)), MOST_EPSILON)  # the quoted epsilon
     places = sorted({first, *(_short(at) for at in even)})
     if plan.known_from_below:
         band = plan.profile().delta(places)
         return "epsilon", list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
     rows: Rows = []
-    for at in places[:: EPSILONS // FEWER]:  # computed one by one
+    for at in places[:: POINTS // FEWER]:  # computed one by one
         check()
         ends = finite_ends(plan.delta(at))
         rows.append((at, ends.get("lower"), ends["upper"]))
@@ -118,7 +113,7 @@ def _steps(plan: Plan, check: Check) -> Curve:
 
     At each point, the same fraction of every kind of round is run, rounded up to whole rounds.
     """
-    points = POINTS if _side_by_side(plan) else FEWER
+    points = STEP_POINTS if _side_by_side(plan) else FEWER
     by_steps = partly_run(plan, [number / points for number in range(1, points + 1)])
     return "steps", _epsilons(by_steps.items(), asked_delta(plan, None), check)
 
@@ -131,7 +126,7 @@ def _noise(plan: Plan, check: Check) -> Curve:
     """
     parameter, build = noise_of(plan)
     name, value = parameter.name, parameter.start
-    factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, POINTS if _side_by_side(plan) else FEWER).tolist()
+    factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, STEP_POINTS if _side_by_side(plan) else FEWER).tolist()
     tried = {value, *(_short(value * factor) for factor in factors)}
     noises = sorted(noise for noise in tried if parameter.least <= noise <= parameter.most)
     return name, _epsilons([(noise, build(noise)) for noise in noises], asked_delta(plan, None), check)
@@ -180,4 +175,4 @@ def _finite(value: float) -> float | None:
 
 
 def _text(value: float | None, rounding: Callable[[float, int], str]) -> str | None:
-    return None if value is None else rounding(value, READ)
+    return None if value is None else rounding(value, QUOTED_DIGITS)

@@ -25,16 +25,8 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError, Unsup
 GROUPS = (("sample-rate", "batch-size"), ("epochs", "steps"))
 """Groups of parameters of which only one gets a slider, since the others would change the same thing."""
 
-LABELS = {
-    "noise-multiplier": "Noise multiplier",
-    "scale": "Noise scale",
-    "noise": "Noise factor",
-    "sample-rate": "Sample rate",
-    "batch-size": "Batch size",
-    "epochs": "Epochs",
-    "steps": "Steps",
-}
-"""Labels of parameters on the page."""
+LABELS = {"scale": "Noise scale", "noise": "Noise factor"}
+"""Labels on the page of the parameters whose names are too short."""
 
 SPAN = 10.0  # factor by which a slider changes a parameter up and down
 NO_DELTA = "1e-5"  # delta used for a plan without one; the page says so
@@ -80,8 +72,8 @@ class Given:
                     continue
                 least = max(parameter.least, start / SPAN, 1 if parameter.whole else 0)
                 most = min(parameter.most, start * SPAN)
-                key = name.replace("-", "_")
-                found[key] = Slider(key, LABELS[name], least, most, parameter.whole), exact(start)
+                key, label = name.replace("-", "_"), LABELS.get(name, name.replace("-", " ").capitalize())
+                found[key] = Slider(key, label, least, most, parameter.whole), exact(start)
                 break
         delta = next(slider for slider in SLIDERS if slider.key == "delta")
         target = self.plan.delta_target

@@ -24,8 +24,6 @@ from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.exact import quotient, towards
 
-LONGEST_TEXT = 60  # longest value, in characters
-
 
 @dataclass(frozen=True, slots=True)
 class Slider:
@@ -129,7 +127,7 @@ def number(slider: Slider, text: object) -> float:
         InvalidInputError: the text is no number.
     """
     value = None
-    if isinstance(text, str) and len(text) <= LONGEST_TEXT:
+    if isinstance(text, str):
         with suppress(ValueError):
             value = float(text)
         if value is None and (found := quotient(text.strip())) is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import socket
 import threading
-import time
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,6 @@ PORT = 8417
 """Default port, used by no well-known service, and the same in every run so that links keep working."""
 
 LARGEST_PORT = 65_535  # ports have 16 bits
-START_TIMEOUT = 10.0  # longest time for the server to start, in seconds
-POLL_INTERVAL = 0.01  # seconds between checks of the start
 CLOSE_TIMEOUT = 2  # seconds that open requests have to finish when the server is closed
 
 
@@ -40,9 +37,8 @@ class Explorer:
         need_server()
         import uvicorn
 
-        from hockeystick.explorer.app import application
+        from hockeystick.explorer.app import Lanes, application
         from hockeystick.explorer.given import Given
-        from hockeystick.explorer.lanes import Lanes
 
         given = None if plan is None else Given(plan, name)
         self._socket = _listening(port)
@@ -64,12 +60,11 @@ class Explorer:
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="hockeystick-explore", daemon=True
         )
         self._thread.start()
-        end = time.monotonic() + START_TIMEOUT
         while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > end:
+            self._thread.join(0.01)
+            if not self._thread.is_alive():
                 self.close()
                 raise HockeystickError(f"the server did not start on {LOOPBACK}:{self.port}")
-            time.sleep(POLL_INTERVAL)
 
     @property
     def address(self) -> str:

@@ -228,10 +228,9 @@ def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | No
 
     There is none if the source claims nothing at this delta, if ``bound`` is an estimate, or if its ends do not decide.
     """
-    claim = published.get("epsilon")
-    if claim is None or published.get("delta") != delta or bound.guarantee == "estimate":
+    if bound.guarantee == "estimate":
         return None
-    found = verdict(claim, bound.ends.get("lower"), bound.quoted)
+    found = verdict(published, delta, bound.ends.get("lower"), bound.quoted)
     return None if found is None else found.value + _PLACES.get(found, "")
 
 

@@ -7,7 +7,7 @@ file, which are untrusted. The function that receives a value validates it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
 
@@ -49,29 +49,8 @@ class Found:
     plan: Plan | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Question about a plan, with its result.
-
-    Attributes:
-        kind: kind of answer.
-        plan: plan of the question.
-        question: question in JSON values.
-        found: result.
-    """
-
-    kind: str
-    plan: Plan
-    question: Mapping[str, Any]
-    found: Found
-
-    def json(self) -> dict[str, Any]:
-        """Return the answer as one JSON object, together with its question, plan, version and checksum."""
-        return enveloped(self.kind, self.found.plan or self.plan, self.question, self.found.numbers())
-
-
-def asked(kind: Any, plan: Plan, question: Mapping[str, Any], say: Callable[[str], None] = lambda text: None) -> Asked:
-    """Answer a question about a plan.
+def asked(kind: Any, plan: Plan, question: Mapping[str, Any], say: Callable[[str], None] = lambda text: None) -> Found:
+    """Answer a question about a plan; the numbers of the result come with question, plan, version and checksum.
 
     Args:
         kind: kind of answer, a key of :data:`KINDS`.
@@ -92,4 +71,5 @@ def asked(kind: Any, plan: Plan, question: Mapping[str, Any], say: Callable[[str
         received = shown(list(question))
         raise InvalidInputError(f"asked must have the keys {', '.join(map(repr, names))}; received {received}")
     ordered = {key: question[key] for key in names if key in question}
-    return Asked(kind, plan, ordered, function(plan, say, **ordered))
+    found: Found = function(plan, say, **ordered)
+    return replace(found, numbers=lambda: enveloped(kind, found.plan or plan, ordered, found.numbers()))

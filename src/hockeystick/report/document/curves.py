@@ -11,6 +11,7 @@ import numpy as np
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
+from hockeystick.report.document.differences import TOLERANCE
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
@@ -18,7 +19,6 @@ from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
 POINTS = 49  # points of a curve: enough to show its bends, a few kilobytes in the file
 STEP_POINTS = 24  # numbers of rounds at which epsilon is computed, each by a separate query
 RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the delta of the report
-SAME = 1e-6  # relative difference of ends of a curve that another machine or version may cause
 LEAST_RATE = 1e-4  # smallest false-positive rate of the curve of attacks
 RATES = tuple(np.geomspace(LEAST_RATE, 1.0, POINTS).tolist())
 """False-positive rates of the curve of attacks."""
@@ -30,6 +30,12 @@ def band_points(key: str, places: Iterable[float], band: Band) -> Points:
     """Return a row for each place: the place under ``key``, the bounds under ``lower`` and ``upper``."""
     ends = zip(places, band.lower, band.upper, strict=True)
     return [{key: float(at), "lower": float(low), "upper": float(high)} for at, low, high in ends]
+
+
+def last_epsilon(plan: Plan, delta: float, headline: Answer) -> float:
+    """Return the epsilon at which delta is a thousandth of ``delta``; if it is infinite, the epsilon at ``delta``."""
+    reach = plan.epsilon(max(delta * RELATIVE_DELTA, LEAST_DELTA)).quoted
+    return reach if math.isfinite(reach) else headline.quoted
 
 
 def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | None = None) -> Points:
@@ -47,11 +53,10 @@ def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | Non
     Raises:
         UnsupportedError: no guarantee is proved for the plan.
     """
-    reach = plan.epsilon(max(delta * RELATIVE_DELTA, LEAST_DELTA)).quoted
-    reach = reach if math.isfinite(reach) else headline.quoted
+    reach = last_epsilon(plan, delta, headline)
     if not math.isfinite(reach):
         return []
-    if stated is not None and math.isclose(stated, reach, rel_tol=SAME):
+    if stated is not None and math.isclose(stated, reach, rel_tol=TOLERANCE):
         reach = stated
     epsilons = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, POINTS)
     if not plan.whole and plan.known_from_below:

@@ -3,7 +3,8 @@
 The numbers in the file must follow from its question: no end of an interval may be tighter than the recomputed end, and
 no number may differ by more than one part in a million (``differences.py``). The checksum must match the numbers, which
 catches edits below that tolerance. Each line of a report must follow from the numbers of the report, which catches
-added sentences and edits in the text, in a table or in the path of a picture.
+added sentences and edits in the text, in a table or in the path of a picture. The question in a file is untrusted
+input: the function that receives a value validates it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hockeystick.plan.file import plan_from_dict
 from hockeystick.plan.labels import LABELS
-from hockeystick.report.document.again import computed_again
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.schema import within
+from hockeystick.report.budget import LEDGER
 from hockeystick.report.document.differences import changed_lines, differences
 from hockeystick.report.document.envelope import CHECKSUM, digest
 from hockeystick.report.document.files import JSON, record_in, report_text
-from hockeystick.values.domains import cut, one_line
+from hockeystick.report.document.record import KIND as REPORT
+from hockeystick.report.document.record import report_record
+from hockeystick.report.kinds import asked
+from hockeystick.values.domains import cut, one_line, shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.formats import check_format
 from hockeystick.values.version import __version__
 
 NOT_COMPARED = (CHECKSUM, "version", "made")
@@ -69,7 +77,7 @@ def verified(text: str) -> Verdict:
     """
     text = text.replace("\r\n", "\n")
     form, stated = record_in(text)
-    again = computed_again(stated)
+    again = _again(stated)
     version = one_line(str(stated.get("version", "an unknown version")))
     older = version != __version__
     found = list(differences(_compared(stated), _compared(again), older=older))
@@ -82,6 +90,41 @@ def verified(text: str) -> Verdict:
         found.append(f"version: made by hockeystick {version}, recomputed by {__version__}, which may differ")
     open_ends = () if found else tuple(_unverified(stated, older))
     return Verdict(stated["answer"], form, version, tuple(found), _count(_compared(again)), open_ends)
+
+
+def _again(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer the question in a file again, with this version of the library.
+
+    Raises:
+        InvalidInputError: this version does not read the format, or the question is missing or invalid.
+        UnsupportedError: no guarantee is proved for the plan in the file.
+    """
+    check_format(stated)
+    kind = stated.get("answer")
+    if kind in LEDGER:
+        raise InvalidInputError(
+            "this is the page of a ledger; verify the ledger itself, with `hockeystick budget verify LEDGER`",
+            "answer",
+        )
+    if kind is None:
+        raise InvalidInputError("it does not say what was asked (key 'answer'); ask again with this version")
+    question, keys = stated.get("asked"), stated.get("plan")
+    if not isinstance(question, dict) or not isinstance(keys, dict):
+        raise InvalidInputError("the question or its plan is missing (keys 'asked' and 'plan')")
+    try:
+        plan = plan_from_dict(keys)
+    except InvalidInputError as error:
+        raise within("its plan", error) from None
+    return _report_again(plan, question, stated) if kind == REPORT else asked(kind, plan, question).numbers()
+
+
+def _report_again(plan: Plan, question: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    made = stated.get("made")
+    if set(question) != {"delta", "title"}:
+        raise InvalidInputError(f"asked must have the keys 'delta', 'title'; received {shown(list(question))}")
+    if not isinstance(made, dict) or not all(isinstance(value, str) for value in made.values()):
+        raise InvalidInputError("made must be a table of texts, the versions by which the report was made", "made")
+    return report_record(plan, question["delta"], question["title"], made, stated)
 
 
 def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
@@ -121,7 +164,7 @@ def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
     The record is the file's own if all its numbers were confirmed, and the recomputed one otherwise. A confirmed number
     may differ from the recomputed one within the tolerance, and might then be rounded to other digits.
     """
-    if record["answer"] != "report":
+    if record["answer"] != REPORT:
         raise InvalidInputError(f"an answer of the kind {record['answer']!r} is JSON; received {form}", "answer")
     return list(changed_lines(text, report_text(record, form)))
 

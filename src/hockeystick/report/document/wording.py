@@ -239,11 +239,9 @@ def _judged(record: Mapping[str, Any]) -> Verdict | None:
 
     There is none if the source claims nothing at the report's delta, or if the bounds do not decide.
     """
-    published, first = record["plan"].get("published", {}), record["epsilon"][0]
-    if published.get("epsilon") is None or published.get("delta") != first["delta"]:
-        return None
+    first = record["epsilon"][0]
     ends = {end: math.inf if first[end] is None else first[end] for end in ("lower", "upper") if end in first}
-    return verdict(published["epsilon"], ends.get("lower"), ends.get("upper"))
+    return verdict(record["plan"].get("published", {}), first["delta"], ends.get("lower"), ends.get("upper"))
 
 
 def _claimed(record: Mapping[str, Any]) -> str:
