@@ -126,7 +126,7 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
 
 
 @main.command()
-@click.argument("parameter", shell_complete=options.names)
+@click.argument("parameter")
 @options.plan_source
 @target_options
 @options.number_option("--gap", help="Requested relative width of the intervals.")
@@ -268,7 +268,7 @@ def accountants() -> None:
 
 
 @main.command()
-@click.argument("mechanism", required=False, shell_complete=options.names)
+@click.argument("mechanism", required=False)
 @options.json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
     """List the supported mechanisms, sampling schemes and adjacencies, and the theorems behind them.

@@ -47,7 +47,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
 RISING, FALLING = Number(UP), Number(DOWN)
 """Types of flags rounded up, since larger values cost more privacy or ask for less, and of those rounded down."""
 
-SAFE = {"sample_rate": RISING, "check_in": RISING, "fpr": RISING, "risk": RISING, "baseline": RISING}
+SAFE = {"sample_rate": RISING, "fpr": RISING, "risk": RISING, "baseline": RISING}
 """Types of flags that are not :data:`FALLING`, the type of noise, deltas, epsilons and targets."""
 
 

@@ -17,8 +17,6 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import shown
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from hockeystick.plan.plan import Plan
     from hockeystick.report.tables import Answer
 
@@ -32,9 +30,6 @@ FLAGS = {
     "steps": "DP-SGD: number of optimiser steps.",
     "batch_size": "DP-SGD: (expected) batch size; with --dataset-size, replaces --sample-rate.",
     "dataset_size": "DP-SGD: number of records in the dataset.",
-    "steps_per_epoch": "DP-SGD: number of steps per epoch, for sampling schemes that need it.",
-    "last_batch_size": "DP-SGD: expected size of the last batch of each epoch (random allocation).",
-    "check_in": "DP-SGD: probability that a record takes part in an epoch (random allocation).",
     "draws": "DP-SGD: draws per step; needs --dataset-size (sampling with replacement).",
     "max_batch_size": "DP-SGD: batch size limit; larger batches are cut to this size (truncated Poisson).",
     "groups": "DP-SGD: number of groups that take turns (cyclic Poisson).",
@@ -51,9 +46,7 @@ TEXTS = {
 }
 """Flags with a name that replace a plan file."""
 
-DROPPED = "DP-SGD: the loader drops an incomplete last batch (shuffled batches)."
-
-PLAN_FLAGS = (*FLAGS, *TEXTS, "drop_last")  # keys of a plan on the command line
+PLAN_FLAGS = (*FLAGS, *TEXTS)  # keys of a plan on the command line
 
 ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
 """Common other names of flags, from papers and scripts."""
@@ -63,33 +56,9 @@ Decorator = Callable[[Any], Any]
 FILE = click.Path(readable=False)  # any name, which the shell completes
 
 
-NAMES = {
-    "accountant": "hockeystick.accountants:ACCOUNTANTS",
-    "adjacency": "hockeystick.values.adjacency:Adjacency",
-    "filter": "hockeystick.questions.ledger.budget:KINDS",
-    "mechanism": "hockeystick.plan.mechanisms.registry:MECHANISMS",
-    "name": "hockeystick.papers:EXPERIMENTS",
-    "parameter": "hockeystick.questions.parameters:PARAMETERS",
-    "sampling": "hockeystick.plan.sampling.registry:SAMPLINGS",
-    "unit": "hockeystick.cli.options:UNITS",
-}
-"""Places of the names that a shell completes, by option or argument."""
-
-
-def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Shell completion: return the names beginning with ``incomplete`` that the option or argument accepts."""
-    from click.shell_completion import CompletionItem
-
-    from hockeystick.values.late import found
-
-    key = (parameter.opts[0] if isinstance(parameter, click.Option) else str(parameter.name)).lstrip("-")
-    known = [str(vars(each)["name"] if isinstance(each, type) else each) for each in found(NAMES[key])]
-    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
-
-
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
 text_option = partial(click.option, metavar="TEXT", show_default=False)
-name_option = partial(click.option, metavar="NAME", shell_complete=names)
+name_option = partial(click.option, metavar="NAME")
 file_option = partial(click.option, metavar="FILE", type=FILE)
 output_option = partial(file_option, "-o", "--output")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
@@ -120,7 +89,6 @@ def with_options(*added: Decorator) -> Decorator:
 plan_source = with_options(
     click.argument("plan", required=False, type=FILE),
     *(number_option(*names_of(key), key, type=number(key), help=text) for key, text in FLAGS.items()),
-    click.option("--drop-last", is_flag=True, default=None, help=DROPPED),
     *(name_option(flag_of(key), help=text) for key, text in TEXTS.items()),
 )
 """Decorator that adds the argument and the flags that describe a plan."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,27 +30,6 @@ NO_DATES: dict[str, dict[str, Any]] = {
 DOTS = 144  # dots per inch in notebooks: twice those of an ordinary screen, for high-resolution screens
 
 
-@cache
-def figure_class() -> type[Figure]:
-    """Return a subclass of matplotlib's ``Figure`` that notebooks show as a picture.
-
-    The class is made on the first call, so that matplotlib is imported only when needed.
-    """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    class NotebookFigure(Figure):
-        """Matplotlib figure that notebooks show as a picture."""
-
-        def _repr_png_(self) -> bytes:
-            buffer = io.BytesIO()
-            with mpl.rc_context(SETTINGS):
-                self.savefig(buffer, format="png", dpi=DOTS)
-            return buffer.getvalue()
-
-    return NotebookFigure
-
-
 @contextmanager
 def blank(width: float, height: float) -> Iterator[Figure]:
     """Context manager that provides an empty figure and lays it out at the end of the block.
@@ -68,10 +46,18 @@ def blank(width: float, height: float) -> Iterator[Figure]:
     need_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    def picture() -> bytes:
+        buffer = io.BytesIO()
+        with mpl.rc_context(SETTINGS):
+            figure.savefig(buffer, format="png", dpi=DOTS)
+        return buffer.getvalue()
 
     with mpl.rc_context(SETTINGS):
-        figure = figure_class()(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
+        figure._repr_png_ = picture  # type: ignore[attr-defined]  # by which a notebook shows the figure
         yield figure
         figure.canvas.draw()
 

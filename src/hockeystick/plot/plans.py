@@ -12,6 +12,7 @@ from hockeystick.plot.asked import ask
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Mark, Panel
 from hockeystick.questions.partly_run import partly_run
+from hockeystick.report.document.curves import LEAST_RATE
 from hockeystick.report.profile import MOST_VALUES
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -24,7 +25,6 @@ FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "tru
 
 POINTS = 61  # default number of points of a line
 LEAST_DELTA = 1e-12  # delta at which a curve ends by default
-LEAST_RATE = 1e-4  # smallest error rate on logarithmic axes
 
 
 def curve_panel(

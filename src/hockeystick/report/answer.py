@@ -33,6 +33,7 @@ _LABELS = {
 METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
 """Default arguments of a question for epsilon or delta."""
 
+MAX_CLAUSE = 200  # longest title, and longest text of the parameters of one kind of rounds, in characters
 MAX_SETTING = 120  # longest parameter shown, in characters; the plan in the file of an answer has the full text
 
 _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}

@@ -13,7 +13,7 @@ from hockeystick.questions.ledger.entries import RUN, VOID
 from hockeystick.questions.ledger.ledger import RESERVED, Price, Receipt, Standing
 from hockeystick.questions.ledger.state import WHOLE, State, within
 from hockeystick.questions.ledger.verification import Verification
-from hockeystick.report.answer import Answer, assumption_lines, caveats_json, settings_said, warning_lines
+from hockeystick.report.answer import MAX_CLAUSE, Answer, assumption_lines, caveats_json, settings_said, warning_lines
 from hockeystick.report.document.wording import settings_of
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import MAX_COUNT, cut, one_line
@@ -22,8 +22,6 @@ from hockeystick.values.version import __version__
 LEDGER = ("ledger", "log")  # kinds of answers about a ledger, which `budget verify` verifies
 
 MAX_UNROUNDED = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
-MAX_PARAMETER_TEXT = 200  # longest text of one release's parameters, in characters
-MANY = 10  # grants or regions listed
 
 
 def standing_answer(standing: Standing) -> Answer:
@@ -32,12 +30,10 @@ def standing_answer(standing: Standing) -> Answer:
     grants = [name for name in state.accounts if name != WHOLE]
     spent = "spent or granted" if grants else "spent"
     lines = [("proven", guarantee_said(standing)), (spent, amount_said(budget, state.spent(WHOLE)))]
-    lines += [_grant_line(state, name) for name in grants[:MANY]]
-    if len(grants) > MANY:
-        lines.append(("grants", f"{len(grants)}; the first {MANY} are listed, and --json lists all"))
+    lines += [_grant_line(state, name) for name in grants]
     if state.regions:
         left = ", ".join(f"{name} {down(budget.remaining(state.left(WHOLE, name)))}" for name in state.regions)
-        lines.append(("regions", cut(f"{left} remains", MAX_PARAMETER_TEXT)))
+        lines.append(("regions", cut(f"{left} remains", MAX_CLAUSE)))
     given_back = f", {standing.voids} voided" if standing.voids else ""
     lines += [
         ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
@@ -215,7 +211,7 @@ def release_said(keys: Mapping[str, Any], state: str = "") -> str:
     """Return one line for a release in the log: day, author, grant, region, rounds and state."""
     where = [f"{key} {keys[key]}" for key in ("grant", "region") if keys[key]]
     rounds = "; ".join(round_said(item) for item in rounds_in_order(keys["rounds"])[:3])
-    parts = [str(keys["when"])[:10], one_line(keys["who"]), *where, cut(rounds, MAX_PARAMETER_TEXT), state]
+    parts = [str(keys["when"])[:10], one_line(keys["who"]), *where, cut(rounds, MAX_CLAUSE), state]
     return ", ".join(part for part in parts if part)
 
 
@@ -226,7 +222,7 @@ def round_said(item: Round) -> str:
     parts = [item.mechanism.name, settings_said(settings_of(keys))]
     if "sampling" in keys:
         parts.append(f"sampling {keys['sampling']}")
-    said = f"{item.count} x {cut(', '.join(filter(None, parts)), MAX_PARAMETER_TEXT)}"
+    said = f"{item.count} x {cut(', '.join(filter(None, parts)), MAX_CLAUSE)}"
     return f"{called}: {said}" if called else said
 
 

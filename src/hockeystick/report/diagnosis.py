@@ -8,8 +8,6 @@ from hockeystick.report.answer import Answer
 from hockeystick.report.rounding import round_up
 from hockeystick.values.version import __version__
 
-DIGITS = 3  # significant digits of an error; further ones depend on the points
-
 
 def diagnosis_answer(found: Diagnosis) -> Answer:
     """Return the text: the verdict, the failures, the error of each elementary function, and versions of programs."""
@@ -18,6 +16,6 @@ def diagnosis_answer(found: Diagnosis) -> Answer:
         headline = f"NOT sound: {len(found.failures)} assumptions of the certificate do not hold on this machine"
     lines = [("failed", failure) for failure in found.failures]
     for name, largest in found.measured.items():
-        error = round_up(largest, DIGITS) if largest < float("inf") else "infinite"
+        error = round_up(largest)
         lines.append((name, f"{error} of {ULPS} units in the last place"))
     return Answer(headline, (*lines, ("hockeystick", __version__), *found.versions.items()))

@@ -10,6 +10,7 @@ from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.remaining import Remaining, remaining
 from hockeystick.report.answer import (
+    MAX_CLAUSE,
     Answer,
     assumption_lines,
     caveats_json,
@@ -25,8 +26,6 @@ from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_u
 from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
-
-MOST_SAID = 200  # longest text of the parameters of the repeated rounds, in characters
 
 
 def remaining_answer(plan: Plan, found: Remaining) -> Answer:
@@ -83,7 +82,7 @@ def _ends(bound: Said) -> str:
 def _repeated(found: Remaining) -> str:
     item = Plan([found.more]).to_dict()["round"][0]
     names = {key: value for key, value in item.items() if key not in (*LABELS, "count", "epochs")}
-    return f"one {found.unit.removesuffix('s')} of {cut(settings_said(names), MOST_SAID)}"
+    return f"one {found.unit.removesuffix('s')} of {cut(settings_said(names), MAX_CLAUSE)}"
 
 
 def remaining_asked(plan: Plan, say: Callable[[str], None], /, epsilon: Any, delta: Any, more: Any) -> Found:

@@ -20,7 +20,7 @@ PLAIN = (-3, 7)
 MAX_NEGATIVE_EXPONENT = 999_999
 """Largest negative decimal exponent written: a smaller number is rounded up to it, or down to 0."""
 
-_GUARD = 50  # guard digits beyond the integer part in the exponential of a logarithm
+_WORKING_DIGITS = 50  # digits of the exponential of a logarithm before it is rounded
 
 
 def round_up(x: float, digits: int = QUOTED_DIGITS) -> str:
@@ -101,26 +101,22 @@ def _rounded(x: float, digits: int, rounding: str) -> Decimal | float:
 
 
 def _exp(log_x: float, digits: int, rounding: str) -> str:
-    if log_x == -math.inf:
-        return "0"
-    if log_x > 0 and math.isinf(log_x):
-        return _written(math.inf)
-    log = Decimal(log_x)
-    context = Context(prec=max(log.adjusted(), 0) + _GUARD + digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    power = context.divide(log, context.ln(Decimal(10)))
-    whole = math.floor(power)
-    if whole < -MAX_NEGATIVE_EXPONENT:  # an exponent of forty digits is unreadable
+    """``e**log_x`` as text: correctly rounded to more digits than are shown, then moved outward by a unit."""
+    if not math.isfinite(log_x):
+        return "0" if log_x == -math.inf else _written(log_x)
+    context = Context(prec=_WORKING_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    found = context.exp(Decimal(log_x))
+    if log_x:
+        found = context.next_plus(found) if rounding == ROUND_CEILING else context.next_minus(found)
+    if found.is_infinite():
+        return "infinite"
+    if found and found.adjusted() < -MAX_NEGATIVE_EXPONENT:  # an exponent of forty digits is unreadable
         return f"1e-{MAX_NEGATIVE_EXPONENT}" if rounding == ROUND_CEILING else "0"
-    mantissa = context.power(Decimal(10), context.subtract(power, Decimal(whole)))
-    # Every operation above is accurate to about the last digit, and the slack is far larger.
-    slack = Decimal((0, (1,), -_GUARD + 5))
-    moved = context.add(mantissa, slack if rounding == ROUND_CEILING else -slack) if log_x else Decimal(1)
-    shown = Context(prec=digits, rounding=rounding).create_decimal(moved)
-    return _written(shown, whole)
+    return _written(Context(digits, rounding, MIN_EMIN, MAX_EMAX).create_decimal(found))
 
 
-def _written(value: Decimal | float, shift: int = 0) -> str:
-    """``value * 10**shift`` as text, with all digits of ``value``.
+def _written(value: Decimal | float) -> str:
+    """``value`` as text, with all its digits.
 
     A ``value`` that is a float is infinite; finite values are decimals.
 
@@ -133,9 +129,9 @@ def _written(value: Decimal | float, shift: int = 0) -> str:
         return "infinite" if value > 0 else "-infinite"
     if not value:
         return "0"
-    lead = value.adjusted() + shift
+    lead = value.adjusted()
     if PLAIN[0] <= lead < PLAIN[1]:
-        return f"{value.scaleb(shift):f}"
+        return f"{value:f}"
     sign, digits, _ = value.as_tuple()
     text = "".join(map(str, digits))
     return f"{'-' * sign}{text[0]}{'.' * (len(text) > 1)}{text[1:]}e{lead}"

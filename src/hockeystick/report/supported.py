@@ -5,7 +5,6 @@ This module states no theorem itself: every combination comes from ``plan/sampli
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hockeystick.plan.mechanisms import Claim
@@ -23,8 +22,8 @@ class Row:
 
     mechanism: str
     sampling: str
-    directions: tuple[Direction, ...]
     claim: Claim
+    directions: tuple[Direction, ...]
 
     @property
     def where(self) -> str:
@@ -48,12 +47,16 @@ def supported_rows(name: str | None = None) -> list[Row]:
     >>> {row.mechanism for row in supported_rows("staircase")}
     {'staircase'}
     """
-    rows = []
-    for mechanism, sampling, claims in _claims(name):
-        for claim in dict.fromkeys(claims.values()):
-            directions = tuple(direction for direction, other in claims.items() if other == claim)
-            rows.append(Row(mechanism, sampling, directions, claim))
-    return rows
+    known = [mechanism.name for mechanism in MECHANISMS]
+    if name is not None and name not in known:
+        raise InvalidInputError(choice("mechanism", name, known), "mechanism")
+    rows: dict[tuple[str, str, Claim], list[Direction]] = {}
+    for mechanism in MECHANISMS:
+        for sampling in SAMPLINGS if name in (None, mechanism.name) else ():
+            for direction in Direction:
+                claim = claimed(sampling, mechanism, direction)
+                rows.setdefault((mechanism.name, sampling.name, claim), []).append(direction)
+    return [Row(*key, tuple(directions)) for key, directions in rows.items()]
 
 
 def supported_json(name: str | None = None) -> list[dict[str, str]]:
@@ -67,14 +70,14 @@ def supported_json(name: str | None = None) -> list[dict[str, str]]:
     """
     return [
         {
-            "mechanism": mechanism,
-            "sampling": sampling,
+            "mechanism": row.mechanism,
+            "sampling": row.sampling,
             "direction": direction.value,
-            "status": claim.status.value,
-            "source": claim.source,
+            "status": row.claim.status.value,
+            "source": row.claim.source,
         }
-        for mechanism, sampling, claims in _claims(name)
-        for direction, claim in claims.items()
+        for row in supported_rows(name)
+        for direction in row.directions
     ]
 
 
@@ -89,18 +92,6 @@ def supported_markdown() -> str:
         cells = (f"`{row.mechanism}`", f"`{row.sampling}`", row.where, row.claim.status.value, row.claim.cited)
         lines.append(_line(cells))
     return "\n".join(lines) + "\n"
-
-
-def _claims(name: str | None) -> Iterator[tuple[str, str, dict[Direction, Claim]]]:
-    known = [mechanism.name for mechanism in MECHANISMS]
-    if name is not None and name not in known:
-        raise InvalidInputError(choice("mechanism", name, known), "mechanism")
-    for mechanism in MECHANISMS:
-        if name not in (None, mechanism.name):
-            continue
-        for sampling in SAMPLINGS:
-            claims = {direction: claimed(sampling, mechanism, direction) for direction in Direction}
-            yield mechanism.name, sampling.name, claims
 
 
 def _line(cells: tuple[str, ...] | list[str]) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from hockeystick.report.document.blocks import Figure
 from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
+from hockeystick.values.domains import LEAST_DELTA
 
-MIN_DELTA = 1e-300  # smallest delta on the axis, a normal double
 AXIS_MARGIN = 1.08  # length of an axis relative to its largest value
 
 
@@ -31,7 +31,7 @@ def _delta(record: Mapping[str, Any]) -> Figure | None:
     if len(upper) < 2:
         return None
     lower = [at for at in _ends(points, "epsilon", "lower") if at[1] > 0]
-    least = max(min(at[1] for at in upper), MIN_DELTA)
+    least = max(min(at[1] for at in upper), LEAST_DELTA)
     floor = 10.0 ** math.floor(math.log10(least))
     top = 10.0 ** math.ceil(math.log10(max(at[1] for at in upper)))
     mark = None

@@ -13,7 +13,7 @@ from typing import Any
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.sampling.registry import SAMPLINGS
-from hockeystick.report.answer import caveats_json, epsilon_under, finite_ends, relation_json
+from hockeystick.report.answer import MAX_CLAUSE, caveats_json, epsilon_under, finite_ends, relation_json
 from hockeystick.report.document.curves import RATES, Points, band_points, delta_points, steps_points
 from hockeystick.report.document.envelope import digest, sealed
 from hockeystick.report.profile import RATES as TABLE_RATES
@@ -27,9 +27,6 @@ KIND = "report"
 
 SMALLER = (1, 10, 100, 10_000)
 """Divisors of the report's delta: epsilon is stated at each quotient."""
-
-TITLE_LENGTH = 200
-"""Longest title kept, in characters: two lines of a page."""
 
 
 def report_record(
@@ -81,7 +78,7 @@ def report_record(
         "answer": KIND,
         "version": __version__,
         "made": dict(made),
-        "asked": {"delta": at, "title": None if title is None else cut(title, TITLE_LENGTH)},
+        "asked": {"delta": at, "title": None if title is None else cut(title, MAX_CLAUSE)},
         "plan": keys,
         "plan_sha256": digest(keys),
         "rounds": plan.steps,

@@ -15,7 +15,7 @@ from hockeystick.plan.plan import Plan, asked_delta, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.users import USER
-from hockeystick.report.answer import caveats_json, epsilon_under, finite_ends, relation_json, settings_said
+from hockeystick.report.answer import MAX_CLAUSE, caveats_json, epsilon_under, finite_ends, relation_json, settings_said
 from hockeystick.report.document.envelope import digest
 from hockeystick.report.document.voice import Latex, Text
 from hockeystick.report.document.wording import settings_of
@@ -29,7 +29,6 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
 MOST_ROUNDS = 4  # largest number of kinds of rounds named in a sentence
-MAX_CHARACTERS = 200  # longest text of a round's parameters, in characters
 
 UNITS: Mapping[str, str] = {
     "add-or-remove": "{} added or removed",
@@ -159,7 +158,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
             else f"{item['count']} times"
         )
         sampling = "" if "sampling" not in item else f" with {item['sampling']} sampling"
-        said.append(f"{item['mechanism']}{sampling} ({cut(settings, MAX_CHARACTERS)}; {often})")
+        said.append(f"{item['mechanism']}{sampling} ({cut(settings, MAX_CLAUSE)}; {often})")
     more = len(rounds) - len(said)
     if more > 0:
         said.append(f"{more} further kind{'s' if more > 1 else ''}")
