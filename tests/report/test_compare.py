@@ -235,7 +235,10 @@ def test_a_kind_of_plan_that_few_accountants_have(tmp_path: Path) -> None:
         (["delta", *FLAGS, "--epsilon", "1", "--option", "delta=1"], "accountant 'auto' has no option 'delta'"),
         (["delta", *FLAGS, "--epsilon", "1", "--option", "x"], "--option must be NAME=NUMBER, such as eps_error=0.01;"),
         (["delta", *FLAGS, "--epsilon", "1", "--option", "x=y"], "--option must be NAME=NUMBER, such as eps_error"),
-        (["delta", *FLAGS, "--epsilon", "1", "--option", "=1"], "--option must be NAME=NUMBER; received '=1'"),
+        (
+            ["delta", *FLAGS, "--epsilon", "1", "--option", "=1"],
+            "--option must be NAME=NUMBER, such as eps_error=0.01; received '=1'",
+        ),
         (["delta", *FLAGS, "--epsilon", "1", "--option", "x=1", "--option", "x=2"], "--option x is given twice"),
     ],
 )

@@ -20,7 +20,7 @@ from hockeystick.cli.reproduce import reproduce
 from hockeystick.cli.sweeps import sweep
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
-from hockeystick.values.words import cut, place, shown
+from hockeystick.values.words import place, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -40,22 +40,15 @@ def main() -> None:
 
 def _options(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
     """Parse repeated options NAME=VALUE; return the values as numbers, by name."""
-    found: dict[str, float] = {}
-    for text in given:
-        name, _, value = text.partition("=")
-        key = name.strip().replace("-", "_")
+    form = "NAME=NUMBER, such as eps_error=0.01"
+
+    def read(key: str, value: str) -> float:
         try:
-            number = float(value)
+            return float(value)
         except ValueError:
-            raise InvalidInputError(
-                f"--option must be NAME=NUMBER, such as eps_error=0.01; received {shown(text)}"
-            ) from None
-        if not key:
-            raise InvalidInputError(f"--option must be NAME=NUMBER; received {shown(text)}, which has no name")
-        if key in found:
-            raise InvalidInputError(f"--option {cut(key)} is given twice; give it once", key)
-        found[key] = number
-    return found
+            raise InvalidInputError(f"--option must be {form}; received {shown(f'{key}={value}')}") from None
+
+    return options.named_values("--option", form, given, read)
 
 
 _OPTION = "Option for the accountant; repeatable."

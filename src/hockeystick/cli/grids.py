@@ -13,38 +13,29 @@ from typing import TYPE_CHECKING
 import click
 
 from hockeystick.cli.numbers import number
-from hockeystick.cli.options import unaliased
+from hockeystick.cli.options import named_values
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, shown
 
 if TYPE_CHECKING:
     from hockeystick.questions.sweeps.grid import Point
 
-FORM = "--grid must be NAME=VALUES, such as noise_multiplier=0.5:2:50 or steps=1000,2000"
+FORM = "NAME=VALUES, such as noise_multiplier=0.5:2:50 or steps=1000,2000"
 
 
 def grids(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Point]:
     """Parse the options ``--grid``; return the values of each parameter, by its name with underscores."""
-    found: dict[str, Point] = {}
-    for text in given:
-        name, equals, values = text.partition("=")
-        key = unaliased(name.strip()).replace("-", "_")
-        if not equals or not key or not values.strip():
-            raise InvalidInputError(f"{FORM}; received {shown(text)}")
-        if key in found:
-            raise InvalidInputError(f"--grid {cut(key)} is given twice; give it once", key)
-        found[key] = _values(key, values.strip(), text)
-    return found
+    return named_values("--grid", FORM, given, _values)
 
 
-def _values(key: str, values: str, text: str) -> Point:
+def _values(key: str, values: str) -> Point:
     from hockeystick.questions.sweeps.grid import MOST_POINTS
 
     parts = values.split(":")
     if len(parts) == 1:
         return tuple(_number(key, part) for part in values.split(","))
     if len(parts) != 3:
-        raise InvalidInputError(f"{FORM}; received {shown(text)}")
+        raise InvalidInputError(f"--grid must be {FORM}; received {shown(f'{key}={values}')}")
     low, high, many = (_number(key, part) for part in parts)
     if not (many.is_integer() and 2 <= many <= MOST_POINTS):
         raise InvalidInputError(
@@ -53,7 +44,7 @@ def _values(key: str, values: str, text: str) -> Point:
         )
     if not low < high or high == float("inf"):
         raise InvalidInputError(
-            f"--grid {cut(key)}: a range must run from a number to a larger one, both finite; received {shown(text)}"
+            f"--grid {cut(key)}: a range must run from a number to a larger one, both finite; received {shown(values)}"
         )
     found = _steps(low, high, int(many))
     return tuple(dict.fromkeys(float(round(value)) for value in found)) if _whole(key) else found

@@ -145,6 +145,7 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
     Example: hockeystick new --release poisson --dataset-size 60000 --batch-size 256 --epochs 60 --epsilon 3
     """
     from hockeystick.report.answer import METHOD
+    from hockeystick.values.exact import decimal, towards
     from hockeystick.values.files import write_text
 
     if Path(file).suffix.lower() != ".toml":
@@ -180,7 +181,8 @@ def new(file: str, release: str | None, epsilon: float | None, delta: float | No
     click.echo(f"{place(file)} is written. Read it and correct what is wrong.", err=True)
     click.echo(err=True)
     if epsilon is not None and release not in TRAINING:
-        law = LAWS[release].format(_absolute(plan, answers["sensitivity"]))
+        relative = getattr(plan.rounds[0].mechanism, _noise_key(plan))
+        law = LAWS[release].format(towards(decimal(relative) * decimal(answers["sensitivity"]), True))  # rounded up
         click.echo(f"To each number, add its own noise, drawn from {law}.\n")
     options.answer("epsilon", plan, {"delta": plan.delta_target, **METHOD}, False, "computing epsilon")
     click.echo(f"\nNext: hockeystick report {place(file)} -o report.html", err=True)
@@ -237,12 +239,17 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
     from hockeystick.questions.calibration import calibrate
     from hockeystick.questions.parameters import of_plan
     from hockeystick.questions.targets import Epsilon
+    from hockeystick.values import domains
+    from hockeystick.values.exact import decimal, towards
 
     at = min(10.0 ** -len(str(int(said["dataset_size"]))), LARGEST_DELTA) if delta is None else delta
     if release in TRAINING:
         plan = dp_sgd(**{"noise_multiplier": 1.0, **said}, sampling=release, delta=at)  # type: ignore[arg-type]
     else:
-        relative = _relative(said["noise"], said["sensitivity"]) if epsilon is None else 1.0
+        relative = 1.0
+        if epsilon is None:  # rounded down, so that privacy is not overstated
+            relative = towards(decimal(said["noise"]) / decimal(said["sensitivity"]), False)
+            domains.NOISE_OR_NONE.check(relative, "noise / sensitivity")
         mechanism = Laplace(relative) if release == "laplace" else Gaussian(relative)
         plan = Plan([Round(mechanism, count=int(said["count"]))], delta=at)
     if epsilon is None:
@@ -252,31 +259,10 @@ def _plan(release: str, said: Mapping[str, float], delta: float | None, epsilon:
     return of_plan(found.plan, key)[1](float(f"{found:.7g}"))
 
 
-def _relative(noise: float, sensitivity: float) -> float:
-    """Return ``noise / sensitivity``, rounded down so that privacy is not overstated.
-
-    Raises:
-        InvalidInputError: an answer is outside its domain, or the noise is too small or too large for the sensitivity.
-    """
-    from hockeystick.values import domains
-    from hockeystick.values.exact import decimal, towards
-
-    found = towards(decimal(noise) / decimal(sensitivity), False)
-    return domains.NOISE_OR_NONE.check(found, "noise / sensitivity")
-
-
 def _noise_key(plan: Plan) -> str:
     """Return the name of the noise parameter of the plan's only round, such as ``scale``."""
     key: str = plan.rounds[0].mechanism.noise_key  # type: ignore[attr-defined]  # of noise on a sum
     return key
-
-
-def _absolute(plan: Plan, sensitivity: float) -> float:
-    """Return the noise in the unit of the released numbers (relative noise times sensitivity), rounded up."""
-    from hockeystick.values.exact import decimal, towards
-
-    noise = getattr(plan.rounds[0].mechanism, _noise_key(plan))
-    return towards(decimal(noise) * decimal(sensitivity), True)
 
 
 def _commented(plan: Plan, file: str, head: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from hockeystick.cli.numbers import FALLING, number
 from hockeystick.cli.progress import progress
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.words import shown
+from hockeystick.values.words import cut, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -222,6 +222,24 @@ def print_json(value: Any) -> None:
     import json  # imported late, since most answers are for people
 
     click.echo(json.dumps(value, allow_nan=False))
+
+
+def named_values(option: str, form: str, given: Iterable[str], read: Callable[[str, str], Any]) -> dict[str, Any]:
+    """Return the values of a repeated option NAME=VALUE by name, each read by a function of its name and its text.
+
+    Raises:
+        InvalidInputError: a text does not have this form, or a name is given twice.
+    """
+    found: dict[str, Any] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        key = unaliased(name.strip()).replace("-", "_")
+        if not key or not value.strip():
+            raise InvalidInputError(f"{option} must be {form}; received {shown(text)}")
+        if key in found:
+            raise InvalidInputError(f"{option} {cut(key)} is given twice; give it once", key)
+        found[key] = read(key, value.strip())
+    return found
 
 
 def unaliased(name: str) -> str:

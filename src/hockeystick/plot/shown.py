@@ -154,7 +154,7 @@ def _figure(panels: Sequence[Panel], labels: Sequence[str]) -> Figure:
     for number, band in enumerate(bands):
         label = named[number] if named else f"plan {number + 1}"
         unique = label if label not in named[:number] else f"{label} ({number + 1})"
-        lines.append(Line(unique, band.x, band.upper, band.lower, style=f"plan {number + 1}"))
+        lines.append(Line(unique, band.x, band.upper, band.lower))
     ends = [panel.xlim for panel in panels if panel.xlim is not None]
     floors = [panel.ylim[0] for panel in panels if panel.ylim[0] is not None]
     low = min(floors, default=None)

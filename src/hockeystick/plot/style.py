@@ -107,10 +107,6 @@ OTHERS = (
 def style_of(name: str, position: int) -> Style:
     """Return the style of a method.
 
-    A method of the library has a style of its own. Any other name gets a style by its number if it has the form
-    ``plan 2``, otherwise by its position in the figure.
+    A method of the library has a style of its own. Any other name gets a style by its position in the figure.
     """
-    kind, _, number = name.partition(" ")
-    if kind == "plan" and number.isdecimal():
-        position = int(number) - 1
     return STYLES.get(name, OTHERS[position % len(OTHERS)])

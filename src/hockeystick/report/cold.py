@@ -9,11 +9,9 @@ from hockeystick.questions.parameters import of_plan
 from hockeystick.values.errors import InvalidInputError
 
 STEP = 1e-6
-"""Relative step of the noise: multiples from one to :data:`MAX_MOVES` are used in turn."""
+"""Relative step of the noise, whose multiples are used in turn."""
 
-MAX_MOVES = 1000  # moves in one cycle
-
-_moves = itertools.cycle(range(1, MAX_MOVES + 1))
+_moves = itertools.count(1)
 
 
 def cold(plan: Plan) -> Plan | None:
