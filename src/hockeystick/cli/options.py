@@ -148,12 +148,6 @@ def _read(plan: str) -> Plan:
     return load_plan(plan)
 
 
-def _options() -> list[click.Option]:
-    """Options of the command that is running."""
-    context = click.get_current_context(silent=True)
-    return [item for item in (context.command.params if context else []) if isinstance(item, click.Option)]
-
-
 @contextmanager
 def flag_names() -> Iterator[None]:
     """Context manager in which the message of an error about a key names the flag of this key instead."""
@@ -161,8 +155,9 @@ def flag_names() -> Iterator[None]:
         yield
     except InvalidInputError as error:
         key, message = error.field, str(error)
-        known = key is not None and any(flag_of(key) in item.opts for item in _options())
-        if key is None or not known or not message.startswith(key):
+        context = click.get_current_context(silent=True)
+        named = {name for item in (context.command.params if context else []) for name in item.opts}
+        if key is None or flag_of(key) not in named or not message.startswith(key):
             raise
         raise InvalidInputError(flag_of(key) + message.removeprefix(key), key) from None
 

@@ -25,17 +25,14 @@ if TYPE_CHECKING:
 
 def _target(context: click.Context, parameter: click.Parameter, given: str | None) -> dict[str, float]:
     """Parse the option ``--target``, comma-separated pairs NAME=NUMBER; return the numbers by name."""
-    found: dict[str, float] = {}
-    for text in [] if given is None else given.split(","):
-        name, _, value = text.partition("=")
-        key = name.strip().replace("-", "_")
-        if key not in TARGET_FLAGS or not value.strip() or key in found:
-            raise InvalidInputError(
-                "--target must be NAME=NUMBER, such as epsilon=3, mu=1, advantage=0.1 or tpr=0.1,fpr=0.01; received "
-                f"{shown(given)}"
-            )
-        found[key] = number(key).convert(value, parameter, context)
-    return found
+    form = "NAME=NUMBER, such as epsilon=3, mu=1, advantage=0.1 or tpr=0.1,fpr=0.01"
+
+    def read(key: str, value: str) -> float:
+        if key not in TARGET_FLAGS:
+            raise InvalidInputError(f"--target must be {form}; received {shown(given)}")
+        return number(key).convert(value, parameter, context)
+
+    return options.named_values("--target", form, [] if given is None else given.split(","), read)
 
 
 @click.command()

@@ -152,14 +152,8 @@ def _listening(port: int | None) -> socket.socket:
         HockeystickError: the port is taken, or forbidden for this user.
     """
     for wanted in (PORT, 0) if port is None else (port,):
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((LOOPBACK, wanted))
-            listening.listen()
+            return socket.create_server((LOOPBACK, wanted))
         except OSError as error:
-            listening.close()
             reason = error
-        else:
-            return listening
     raise HockeystickError(f"cannot listen on port {port} ({reason.strerror}): choose another one with --port")
