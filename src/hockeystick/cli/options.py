@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.report.tables import Answer
 
-UNITS = ("record", "user")  # as in plan/users.py, which would slow down --help
-
 STANDARD_INPUT = "-"  # file name that means standard input
 
 FLAGS = {
@@ -41,7 +39,7 @@ FLAGS = {
 
 TEXTS = {
     "sampling": "DP-SGD: sampling scheme, such as poisson; `hockeystick supported` lists them.",
-    "unit": f"DP-SGD: what is protected: {' or '.join(UNITS)}; user needs --records-per-unit.",
+    "unit": "DP-SGD: what is protected: record or user; user needs --records-per-unit.",
     "adjacency": f"DP-SGD: neighbouring relation: {', '.join(kind.value for kind in Adjacency)}.",
 }
 """Flags with a name that replace a plan file."""

@@ -198,7 +198,8 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
                 MaxNLocator(most, steps=[1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10], integer=whole)
             )
             if high >= 1000:
-                axis.set_major_formatter(FuncFormatter(lambda value, _, high=high: thousands(value, high)))
+                end = MAX_PLAIN_END if high < MAX_PLAIN_END else 0.0  # all in one form
+                axis.set_major_formatter(FuncFormatter(lambda value, _, end=end: plain(value, end)))
         else:
             set_log_ticks(axis, low, high)
 
@@ -217,19 +218,11 @@ def set_log_ticks(axis: Any, low: float, high: float) -> None:
         axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
 
 
-def thousands(value: float, highest: float) -> str:
-    """Return the label of a tick on a linear axis, with commas for thousands.
-
-    If the label of the largest number would be too long, all labels are written with powers of ten.
-    """
-    if highest < MAX_PLAIN_END or value == 0:
-        return f"{value:,.0f}"
-    return plain(value) if value > 0 else f"-{plain(-value)}"
-
-
-def plain(value: float) -> str:
-    """Return a number as readable text: ``2,000``, ``0.05``, or with a power of ten if it is very large or small."""
-    if 1e-3 <= value < 1e5:
+def plain(value: float, most: float = 1e5) -> str:
+    """Return a number as readable text: ``2,000``, ``0.05``; with a power of ten if small or not below ``most``."""
+    if value <= 0:
+        return f"-{plain(-value, most)}" if value else "0"
+    if 1e-3 <= value < most:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)
     mantissa = f"{float(Decimal(value).scaleb(-exponent)):.3g}"  # the power of ten may be below the range of a double
