@@ -327,27 +327,6 @@ def below(law: CappedLaw, t: float) -> Boxes:
     return CappedTransform(law.law, law.centre, law.steepness).envelope(t, 1)
 
 
-def density(law: CappedLaw, t: float, x: Number) -> Number:
-    """Density of the loss of the outcomes kept, under P and not normalised, at an outcome."""
-    mu, q, x = mpf(law.law.mu), mpf(repr(law.law.rate)), mpf(x)
-    g = 1 + q * mp.expm1(mu * x - mu * mu / 2)
-    kept = mp.exp(-mp.exp(law.steepness * (x - law.centre)))
-    return mp.npdf(x) * kept * g ** (2 + t) / (mu * q * mp.exp(mu * x - mu * mu / 2))
-
-
-def test_the_density_bends_between_outcomes() -> None:
-    """It falls between two humps, where boxes on few outcomes lie below it as well."""
-    law = CappedLaw(LAW, 5.0, 20.0)
-    for pieces in (12, 25):
-        for t in (2.0, 20.0, 40.0):
-            still = moment(law, t).real
-            height, _ = law.cells(t, float(mp.log(still)), pieces)
-            low, high = law.range_for(t, 0.0, 0.0, capped_law.DEPTH)
-            dx = capped_law.on_lattice((high - low) / pieces)
-            for j, least in enumerate(height.tolist()):
-                assert all(least <= density(law, t, low + (j + part) * dx) / still for part in (0.25, 0.5, 0.75))
-
-
 # What is left out, of the answer --------------------------------------------------------------------------------------
 
 LOG = math.log(NEVER_TWICE[1])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import mpmath
@@ -16,9 +15,7 @@ import pytest
 from mpmath import mp, mpf
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
-from hockeystick.pairs.sampled.gaussian_share import Shares
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from hockeystick.pairs.sampled.mixture_law import Kind, Nodes, log_density
 from transform_truths import off_by
@@ -80,7 +77,7 @@ def test_roundings_at_a_node_are_within_what_is_stated(of: MixtureTransform, t: 
     x = low + step * np.arange(60, dtype=np.float64)
     nodes = Nodes(of, x, t)
     care, slip, units = nodes.care(), nodes.slip(), nodes.share_units()
-    slope, (shares,) = of.kind.slopes[0], nodes.shares
+    slope, (rise,) = of.kind.slopes[0], nodes.rises
     log_weight = log_density(x) + nodes.exponent
     for j in range(60):
         at = mpf(low) + j * mpf(step)
@@ -88,9 +85,8 @@ def test_roundings_at_a_node_are_within_what_is_stated(of: MixtureTransform, t: 
         true = -(at**2) / 2 - mp.log(2 * mp.pi) / 2 + mpf(of.kind.coefficients(t)[0]) * mp.log(g)
         assert abs(mp.expm1(mpf(float(log_weight[j])) - true)) <= care[j]
         assert abs(mpf(float(nodes.loss[j])) - slope * mp.log(g)) <= slip[j]
-        for k, (mu, p) in enumerate(rows(of)[1 if of.rest else 0 :]):
-            share = p * mp.exp(mu * at - mu * mu / 2) / g
-            assert abs(mpf(float(shares._r[k, j])) - share) <= units[j] * UNIT_ROUNDOFF * share + mpf(10) ** -300
+        mean = mp.fsum(mu / mpf(of.mu) * p * mp.exp(mu * at - mu * mu / 2) for mu, p in rows(of)) / g
+        assert abs(mpf(float(rise[j])) - mean) <= units[j] * UNIT_ROUNDOFF * mean + mpf(10) ** -300
 
 
 @pytest.mark.parametrize(
@@ -210,38 +206,10 @@ def test_the_line_is_as_sharp_as_was_asked(of: MixtureTransform, t: float) -> No
 # Off the line ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("y", [0.01, 0.3, 1.2, 3.0])
-def test_what_is_left_of_a_sum_that_turns(y: float) -> None:
-    rng = np.random.default_rng(2)
-    r = rng.dirichlet([0.05, 0.3, 1.0, 0.1], size=200).T
-    shifts = np.array([0.2, 0.7, 1.0])
-    shares = Shares(r[1:], r[0], shifts, 1.0)
-    log_size, angle, bend = shares.turned(np.full((1, 200), y))
-    for j in range(200):
-        left = mpf(1) + mp.fsum(mpf(float(r[k + 1, j])) * mp.expm1(1j * mpf(float(shifts[k])) * y) for k in range(3))
-        size = mp.log(abs(left))
-        assert abs(log_size[0, j] - size) <= 8 * UNIT_ROUNDOFF * bend[0, j] + 1e-300
-        assert abs(angle[0, j] - mp.arg(left)) <= 16 * UNIT_ROUNDOFF * (angle[0, j] + 1e-300)
-        assert abs(size) <= bend[0, j] * (1 + 1e-12)
-    for sign in (1, -1):  # of every share at once, and of each
-        for k in range(3):
-            moved = np.copy(r[1:])
-            moved[k] *= 1 + sign * 1e-7
-            change = Shares(moved, r[0], shifts, 1.0).turned(np.full((1, 200), y))[0] - log_size
-            assert (np.abs(change) <= 1e-7 * bend * (1 + 1e-5) + 1e-15 * bend).all()
-
-
-def test_the_slope_at_other_odds() -> None:
-    r = np.linspace(1e-6, 1 - 1e-6, 50)
-    lifted = Shares(r[None, :], 1 - r, np.array([1.0]), 1.0).lifted(np.array([[3.0]]))
-    assert np.allclose(lifted, r * 3 / (1 + 2 * r))
-
-
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize(("t", "count"), [(0.5, 1), (3.0, 1000), (10.0, 20)])
 def test_the_envelope_is_above_the_moment_there_and_beyond(of: MixtureTransform, t: float, count: int) -> None:
-    envelope = MixtureEnvelope(of, t, count)
-    assert envelope.usable
+    envelope = of.envelope(t, count)
     edges = np.geomspace(0.3, 60.0, 8)
     bounds = envelope.log_bound(edges)
     assert (bounds <= 0).all()
@@ -255,89 +223,5 @@ def test_the_envelope_is_above_the_moment_there_and_beyond(of: MixtureTransform,
     size = np.abs(np.exp(1j * np.multiply.outer(heights, log_g)) @ weight) / weight.sum()
     for edge, bound in zip(edges, bounds, strict=True):
         beyond = size[heights >= edge].max()
-        assert bound >= math.log(beyond) - 1e-9 or beyond < 1e-13
+        assert bound >= math.log(beyond) - 1e-9 or beyond < 1e-12  # which is the rounding of the phases here
     assert bounds[4] < 0.2 * math.log(max(float(size[heights >= edges[4]].max()), 1e-14)) or bounds[4] < -1
-
-
-@pytest.mark.parametrize("of", LAWS)
-@pytest.mark.parametrize("y", [0.3, 1.0])
-@pytest.mark.parametrize("p", [0.0, 0.5])
-@pytest.mark.share(3)
-def test_the_bound_off_the_line_is_no_less_than_its_integral(of: MixtureTransform, y: float, p: float) -> None:
-    """For a given shift, with fine nodes, coarse ones, and few: the integral itself is done again in mpmath."""
-    t, dx = 1.5, mpf(1) / 8
-
-    def slope(x: Number) -> Number:
-        return mp.fsum(mu / of.mu * q * mp.exp(mu * x - mu * mu / 2) for mu, q in rows(of)) / ratio(of, x)
-
-    def moved(x: Number, s: float) -> Number:
-        shift = y * slope(x) ** p
-        change = p * of.mu * shift * (1 - slope(x))
-        g, at = ratio(of, x), ratio(of, x + 1j * shift)
-        left = mp.log(abs(at) / g)
-        power = (1 + t) if of.kind is Kind.REMOVE else -t
-        psi = shift**2 / 2 + power * left - s * mp.arg(at) + mp.log(1 + change**2 / 2)
-        return mp.exp(-(x**2) / 2 + power * mp.log(g) + psi)
-
-    def plain(x: Number) -> Number:
-        return mp.exp(-(x**2) / 2 + ((1 + t) if of.kind is Kind.REMOVE else -t) * mp.log(ratio(of, x)))
-
-    nodes = [j * dx for j in range(-8 * 14, 8 * 20)]
-    bottom = mp.fsum(plain(x) for x in nodes)
-    for s in (1.0, 6.0):
-        true = float(mp.log(mp.fsum(moved(x, s) for x in nodes) / bottom))
-        rules = [(1 / 16, -14.0, 16 * 34), (1.5, -15.2, 24), (1 / 16, -1.0, 16 * 20), (1 / 16, -14.0, 290)]
-        for step, low, number in rules:
-            found = given(of, t, step, low, number, y, p, s)
-            assert min(true, 0.0) <= found + 1e-12
-        assert given(of, t, 1 / 16, -14.0, 16 * 34, y, p, s) <= max(true, 0.0) + 1e-6 + 0.01 * abs(true) or true > 0
-
-
-def given(of: MixtureTransform, t: float, dx: float, low: float, number: int, y: float, p: float, s: float) -> float:
-    """The bound for one shift, on nodes of one's own."""
-    envelope = MixtureEnvelope(of, t, 8)
-    eta = min(0.45 / of.mu, 0.9 * y)
-    envelope._dx, envelope._low, envelope._eta = dx, low, eta
-    envelope._build(low + dx * np.arange(number, dtype=np.float64))
-    if not envelope.usable:
-        return 0.0
-    edges = np.array([s])
-    if p:
-        shape, change = envelope._shapes(np.zeros(1))
-        return float(envelope._log_values(y * shape, y * change, edges, envelope._step_remainder(p, y, eta))[0])
-    shift = np.full((1, 1), y)
-    return float(envelope._log_values(shift, 0 * shift, edges, envelope._step_remainder(0.0, y, eta))[0])
-
-
-def off_line(of: MixtureTransform, t: float, shift: float, x: Number) -> Number:
-    return mp.npdf(x) * abs(ratio(of, x + 1j * mpf(shift))) ** -mpf(t)
-
-
-@pytest.mark.parametrize("of", [one for one in LAWS if one.kind is Kind.ADD])
-@pytest.mark.parametrize("high", [-2.0, 0.5, 6.0])
-def test_above_the_range_the_ratio_loses_no_more_off_the_line_than_charged(of: MixtureTransform, high: float) -> None:
-    """``|g(x + iy)|^-t`` from the end of the range on may exceed ``g^-t`` at that end: so much is charged."""
-    t, shift = 3.0, 1.2 / of.mu
-    charged = t * of._lost(high, shift)
-    lost = [
-        t * float(mp.log(ratio(of, mpf(high)) / abs(ratio(of, x + 1j * mpf(y)))))
-        for x in (high, high + 0.2, high + 1, high + 5, high + 30)
-        for y in (0.5 * shift, shift)
-    ]
-    assert 0 < max(lost) <= charged
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("of", [one for one in LAWS if one.kind is Kind.ADD])
-def test_the_range_is_charged_for_what_the_ratio_loses_off_the_line(of: MixtureTransform) -> None:
-    for t in (0.5, 40.0):
-        for shift in (0.3, 1.0):
-            if of.mu * shift > math.pi / 2:
-                continue
-            for low, high in ((-1.0, 30.0), (-9.0, 0.5), (-3.0, 2.0), (-20.0, 1.0)):
-                true = mp.mpf(0)
-                for start, sign in ((low, -1), (high, 1)):
-                    ends = [start + sign * j for j in (0, 1, 5, 20 + t * of.mu)]
-                    true += mp.quad(partial(off_line, of, t, shift), sorted(ends))
-                bound = of.log_beyond(t, low, high, shift)
-                assert mp.log(true) <= bound

@@ -14,7 +14,8 @@ which decreases, and for all ``s' >= s``
 
     |E e^(is'L)| <= 1 - sum a (1 - env(s l / 2)) .
 
-Lower h_i or l_i make the right side larger, so both may be rounded down.
+Lower h_i or l_i make the right side larger, so both may be rounded down. The rest has the density ``h_i - H`` at least,
+below which further boxes lie, around another peak.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from hockeystick.numerics.rounding import SMALLEST_NORMAL, SPARE
 Array = npt.NDArray[np.float64]
 
 LOBE = 0.2173  # more than the height of the second lobe of sin u / u
-OF_AN_ENVELOPE = 0.02  # cost of a box relative to a node of a shifted integral: two functions, not a hundred
+OF_AN_ENVELOPE = 0.02  # cost of a box, in units of a hundred elementary functions
 
 
 def lengths_between(places: Array, slip: Array) -> Array:
@@ -50,26 +51,32 @@ class Boxes:
     area: Array
 
     @classmethod
-    def below(cls, height: Array, length: Array) -> Boxes:
+    def below(cls, height: Array, length: Array, peaks: int = 1) -> Boxes:
         """Return the boxes below a density.
 
         Args:
             height: lower bounds on the density on consecutive pieces of an interval.
             length: lower bounds on the lengths of these pieces.
+            peaks: number of families of boxes; each one after the first lies below the rest that the others leave.
         """
-        place, centre = np.arange(height.shape[-1]), height.argmax(axis=-1)[..., None]
-        left = np.where(place <= centre, height, np.inf)[..., ::-1]
-        right = np.where(place >= centre, height, np.inf)
-        height = np.minimum(np.minimum.accumulate(left, axis=-1)[..., ::-1], np.minimum.accumulate(right, axis=-1))
-        height = np.where(height < SMALLEST_NORMAL, 0.0, height)  # roundings of smaller ones exceed them
-        order = np.argsort(-height, axis=-1, kind="stable")
-        height = np.take_along_axis(height, order, axis=-1)
-        length = np.take_along_axis(length, order, axis=-1).cumsum(axis=-1)
-        return cls(0.5 * length, -np.diff(height, axis=-1, append=0.0) * length)
+        half, area = [], []
+        for _ in range(peaks):
+            place, centre = np.arange(height.shape[-1]), height.argmax(axis=-1)[..., None]
+            left = np.where(place <= centre, height, np.inf)[..., ::-1]
+            right = np.where(place >= centre, height, np.inf)
+            under = np.minimum(np.minimum.accumulate(left, axis=-1)[..., ::-1], np.minimum.accumulate(right, axis=-1))
+            height = np.maximum(height * (1 - SPARE) - under, 0.0)
+            under = np.where(under < SMALLEST_NORMAL, 0.0, under)  # roundings of smaller ones exceed them
+            order = np.argsort(-under, axis=-1, kind="stable")
+            under = np.take_along_axis(under, order, axis=-1)
+            lengths = np.take_along_axis(length, order, axis=-1).cumsum(axis=-1)
+            half.append(0.5 * lengths)
+            area.append(-np.diff(under, axis=-1, append=0.0) * lengths)
+        return cls(np.concatenate(half, axis=-1), np.concatenate(area, axis=-1))
 
     @property
     def cost(self) -> float:
-        """Return the cost of the bound at one edge, relative to one node of the bound in ``gaussian_envelope.py``."""
+        """Return the cost of the bound at one edge, in units of a hundred elementary functions."""
         return OF_AN_ENVELOPE * self.half.size
 
     def log_bound(self, edges: Array) -> Array:

@@ -37,17 +37,16 @@ e^(-G)`` at all ``x + ia`` with ``x >= h``.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.boxes import lengths_between
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, SPARE, UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density, log_tail
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
+from hockeystick.pairs.sampled.gaussian_panels import Panels, polar
+from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_tail
 
 Array = npt.NDArray[np.float64]
 
@@ -56,7 +55,6 @@ FARTHEST, FIRST = 60.0, 1.5  # largest c, and least distance of c beyond mu, in 
 LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # kappa is the largest of this, this times c, and this times mu
 PRECISE = 2.0**-20  # width of a bracket of c
 WIDTH = 0.02  # of panels on which bounds are taken, times min(1, 1 / mu)
-DEPTH = 40.0  # log of the mass beyond the boxes
 LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
 
@@ -101,13 +99,6 @@ class CappedLaw:
         """Return ``kappa (x - c)``, which is the logarithm of ``-log b``."""
         return self.steepness * (x - self.centre)
 
-    def turn(self, towards: Array, a: Array | float) -> Array:
-        """Return alpha, the argument of g, at outcomes with ``towards = mu x - mu^2/2`` and at height a."""
-        law = self.law
-        odds = np.exp(np.minimum(towards + (math.log(law.rate) - math.log1p(-law.rate)), LARGEST))
-        out: Array = np.arctan2(odds * np.sin(law.mu * a), 1 + odds * np.cos(law.mu * a))
-        return out
-
     def log_above(self, h: float, t: float, s: float, a: float) -> float:
         """Return a bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``; ``inf`` if unknown.
 
@@ -116,8 +107,7 @@ class CappedLaw:
         law, fading = self.law, self.steepness * (h - self.centre)
         if not (h > 0 and self.steepness * a <= STEEPEST_TURN and fading < LARGEST):
             return math.inf
-        towards = law.mu * (h - 0.5 * law.mu)
-        growth = (1 + t) * self._log_sum(0.0, h) + s * float(self.turn(np.array([towards]), a)[0])
+        growth = (1 + t) * self._log_sum(0.0, h) + s * polar(law, np.array([h]), np.array([a]))[1].item()
         left = growth * (1 + SPARE) - math.exp(fading) * math.cos(self.steepness * a) * (1 - SPARE)
         return left if left <= 0 else math.inf
 
@@ -128,68 +118,29 @@ class CappedLaw:
         shifted = law.mu + math.sqrt(2 * max(deep + math.log(law.rate), 1.0))  # beyond, first-order terms are as small
         high = max(self.centre, far, shifted)
         for _ in range(8):
-            towards = np.array([law.mu * (high - 0.5 * law.mu)])
-            grown = (1 + t) * self._log_sum(0.0, high) + s * float(self.turn(towards, a)[0]) + depth
+            turn = polar(law, np.array([high]), np.array([a]))[1].item()
+            grown = (1 + t) * self._log_sum(0.0, high) + s * turn + depth
             high = max(high, self.centre + math.log(2 * grown) / self.steepness)
         return on_lattice(-far), on_lattice(high) + 1.0 / 64
-
-    def cells(self, t: float, log_m: float, pieces: int) -> tuple[Array, Array]:
-        """Return lower bounds on the density of the tilted loss on pieces of its range, and on the pieces' lengths.
-
-        A piece consists of the losses between two neighbouring outcomes.
-
-        Args:
-            t: tilt.
-            log_m: upper bound on ``log m_b(t)``.
-            pieces: number of pieces.
-        """
-        low, high = self.range_for(t, 0.0, 0.0, DEPTH)
-        dx = on_lattice((high - low) / pieces)
-        x = low + dx * np.arange(pieces + 1, dtype=np.float64)
-        at = CappedNodes(self, x, t)
-        (shares,) = at.nodes.shares
-        doubt = at.nodes.care() + at.doubt + UNIT_ROUNDOFF * at.nodes.share_units() + SPARE
-        log_tilted = log_density(x) + at.nodes.exponent + at.log_kept - log_m
-        density = (
-            np.exp(log_tilted)
-            / (self.law.mu * np.maximum(shares.slope, SMALLEST_NORMAL))
-            * (1 - np.minimum(doubt, 1.0))
-        )
-        bend = np.maximum((2 + t) * self.law.mu**2 * np.minimum(shares.slope[1:], 0.25) - 1, 0.0)
-        height = np.minimum(density[1:], density[:-1]) * np.exp(-bend * dx * dx / 8)
-        return height, lengths_between(at.nodes.u, at.nodes.slip())
-
-    def panels(self, low: float, high: float) -> Array:
-        """Return the edges of narrow panels from ``low`` to ``high``; 0 is an edge if it lies between them."""
-        width = WIDTH / max(1.0, self.law.mu)
-        ends = [low, 0.0, high] if low < 0 < high else [low, high]
-        parts = [
-            np.linspace(first, last, max(math.ceil((last - first) / width), 1) + 1)[1:]
-            for first, last in itertools.pairwise(ends)
-        ]
-        return np.concatenate([[low], *parts])
 
     def log_size(self, t: float, s: float, a: Array) -> Array:
         """Return, for each a, the log of a bound on ``int |b phi g^(1+z)|`` along ``Im x = a`` and along ``Im x = -a``.
 
-        The bound holds for all ``Im z`` up to s. On each panel, phi, g and alpha are replaced by the larger of their
-        values at its two ends, and b by its value at the lower end.
+        The bound holds for all ``Im z`` up to s. On each panel, b is replaced by its value at the lower end.
         """
         low, high = self.range_for(t, s, float(a.max()), 40.0)
-        x = self.panels(low, high)
-        nodes = Nodes(self.law, x, t)
-        a = a[:, None]
-        angle = self.turn(self.law.mu * (x - 0.5 * self.law.mu), a)
-        fading = np.exp(np.minimum(self.log_fading(x), LARGEST)) * np.cos(self.steepness * a)
-        logs = _log_most_mass(x) + nodes.exponent[1:] + s * angle[:, 1:] - fading[:, :-1]
-        below = log_tail(low) + max(float(nodes.exponent[0]), 0.0) + s * angle[:, :1]
-        above = [[self.log_above(high, t, s, float(one))] for one in a[:, 0]]
-        logs = np.concatenate([below, logs, np.array(above) + log_tail(-high)], axis=1)
-        tops = logs.max(axis=1)
+        x = np.linspace(low, high, math.ceil((high - low) * max(1.0, self.law.mu) / WIDTH) + 1)
+        panels = Panels(self.law, t, x, a)
+        fading = np.exp(np.minimum(self.log_fading(x[:-1]), LARGEST))
+        logs = panels.grown(s) - np.multiply.outer(fading, np.cos(self.steepness * a))
+        below = log_tail(low) + np.maximum((1 + t) * polar(self.law, x[:1], np.zeros(1))[0], 0.0) + s * panels.first
+        above = [self.log_above(high, t, s, one) + log_tail(-high) for one in a.tolist()]
+        logs = np.concatenate([logs, below + 0.5 * np.square(a), [above + 0.5 * np.square(a)]])
+        tops = logs.max(axis=0)
         with np.errstate(invalid="ignore"):
-            out = tops + np.log(np.exp(logs - tops[:, None]).sum(axis=1))
-        out = np.where(np.isnan(out), np.inf, out)
-        return out + (0.5 * np.square(a[:, 0]) + SPARE * (1 + np.abs(out)))
+            out: Array = tops + np.log(np.exp(logs - tops).sum(axis=0))
+        out[np.isnan(out)] = np.inf
+        return out + SPARE * (1 + np.abs(out))
 
 
 def _log_around(distance: float, steepness: float) -> float:
@@ -197,15 +148,6 @@ def _log_around(distance: float, steepness: float) -> float:
     if not 0 < distance < steepness:
         return math.inf
     return -0.5 * distance**2 - HALF_LOG_TWO_PI + math.log(1 / distance + 1 / (steepness - distance))
-
-
-def _log_most_mass(x: Array) -> Array:
-    """Return upper bounds on the log of the mass of phi on each panel: its width times the larger of phi at its ends.
-
-    No panel may contain 0 in its interior.
-    """
-    nearest = np.where(x[:-1] >= 0, x[:-1], x[1:])
-    return log_density(nearest) + np.log(np.diff(x))
 
 
 def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:

@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from hockeystick.numerics.boxes import Boxes
-from hockeystick.pairs.sampled.capped_law import CappedLaw
+from hockeystick.pairs.sampled.capped_law import CappedLaw, CappedNodes, on_lattice
 from hockeystick.pairs.sampled.capped_line import CappedLine
+from hockeystick.pairs.sampled.gaussian_envelope import PIECES, boxes
 from hockeystick.pairs.sampled.summed_line import kept_upper
 
 SLACK = 1e-9  # of the bound on K(t), relative to which boxes are laid
-PIECES = (24_000, 1_500)  # intervals of the boxes for fewer than MANY rounds, each of which has to fall far, and others
-MANY = 16  # rounds from which on each need not fall far
+DEPTH = 40.0  # log of the mass beyond the boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,11 @@ class CappedTransform(CappedLaw):
         return CappedLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> Boxes:
-        """Return boxes below the density of the loss at tilt t; with few rounds, they fill more of the density."""
-        return Boxes.below(*self.cells(t, self.upper(t, SLACK), PIECES[count >= MANY]))
+        """Return boxes below the density of the loss at tilt t; they are the same for any count."""
+        low, high = self.range_for(t, 0.0, 0.0, DEPTH)
+        x = low + on_lattice((high - low) / PIECES) * np.arange(PIECES + 1, dtype=np.float64)
+        at = CappedNodes(self, x, t)
+        return boxes(at.nodes, x, self.upper(t, SLACK), at.log_kept, at.doubt)
 
     def upper(self, t: float, slack: float) -> float:
         """Upper bound on K(t) by the trapezoid rule; ``inf`` if there would be too many nodes."""

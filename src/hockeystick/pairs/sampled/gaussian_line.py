@@ -14,7 +14,7 @@ is used instead, which also stays within the range of a double.
 
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)`` (Trefethen,
   Weideman 2014 [TW14], Theorem 5.1). M is the larger of the integrals of the modulus along ``Im x = a`` and along ``Im
-  x = -a``; here it is bounded by ``m(t) e^(log_strip)``, or as in ``gaussian_strip.py``. The first-order terms add
+  x = -a``; here it is bounded by ``m(t) e^(log_strip)``, or as in ``gaussian_panels.py``. The first-order terms add
   ``e^(a^2/2) (1 + 2 (|c_u| + |c_v| + 2 s))`` to M, where c_u and c_v are the real coefficients of u and v in the
   exponent;
 - range: :meth:`MixtureLaw.log_beyond`.
@@ -30,7 +30,7 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.gaussian_strip import AddedStrip
+from hockeystick.pairs.sampled.gaussian_panels import Panels
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine
 
@@ -44,6 +44,8 @@ CLOSE = (
 )
 PLAIN = 0.1  # fraction of the tolerance at which a rounding error of the plain form is negligible
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
+HEIGHTS = np.append(0.0, np.linspace(0.1, 0.999, 12))  # of panels, tried, relative to the largest
+PANELS, FARTHEST = 2000, 60.0  # edges of panels, and the last one
 STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, relative to the widest
 
 
@@ -54,8 +56,9 @@ class MixtureLine(SummedLine):
         self._law, self.t, self._tolerance = law, t, min(tolerance, COARSEST)
         self.dx, self.a = self._step(reach)
         self.low, self._high = law.range_for(t, reach, 0.1 * self._tolerance)
-        self._strip: AddedStrip | None = None
-        if reach > 0 and (self._high - self.low) > MANY_NODES * self.dx:
+        self._panels: Panels | None = None
+        added = law.kind is Kind.ADD and law.rest > 0
+        if added and reach > 0 and (self._high - self.low) > MANY_NODES * self.dx:
             self._narrowed(reach)
         self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
 
@@ -73,10 +76,15 @@ class MixtureLine(SummedLine):
 
     def _narrowed(self, reach: float) -> None:
         """For adding a record, lengthen the step if bounds on the integrand over narrow panels allow it."""
-        if self._law.terms == 1 and self._law.kind is Kind.ADD:
-            found = AddedStrip.found(self._law, self.t, reach, math.log(16 / self._tolerance))
-            if found is not None and found.dx > self.dx:
-                self._strip, self.dx, self.a = found, found.dx, found.height
+        depth = math.log(16 / self._tolerance)
+        heights = HEIGHTS * min(0.5 * math.pi / self._law.mu, 2 * math.sqrt(2 * depth))
+        panels = Panels(self._law, self.t, np.linspace(self.low, FARTHEST, PANELS), heights)
+        sizes = panels.log_size(reach)
+        steps = 2 * math.pi * heights / np.maximum(depth + sizes - sizes[0], 1.0)  # the first is about log m(t)
+        best = int(np.argmax(steps))
+        if steps[best] > self.dx:
+            self._panels, self._best = panels, best
+            self.dx, self.a = float(steps[best]), float(heights[best])
 
     def _build(self) -> None:
         """Compute the nodes and all other values that do not depend on s."""
@@ -121,10 +129,10 @@ class MixtureLine(SummedLine):
     def step_remainder(self, s: Array) -> Array:
         """Return a bound at each s on the error of ``e^-top m`` due to the step of the trapezoid rule."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
-        if self._strip is None:
+        if self._panels is None:
             main = math.log(2) + self.log_total + CLOSE - self.top + self._law.log_strip(self.a, self.t, s)
         else:
-            main = np.full(len(s), math.log(2) - self.top + self._strip.log_size(float(s.max())))
+            main = np.full(len(s), math.log(2) - self.top + float(self._panels.log_size(float(s.max()))[self._best]))
         with np.errstate(over="ignore"):
             out = np.exp(main - log_denominator)
         if not self.large:

@@ -44,8 +44,8 @@ class MixtureTransform(MixtureLaw):
         return MixtureLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> MixtureEnvelope:
-        """Return a bound on the decay of the characteristic function along Re z = t (``gaussian_envelope.py``)."""
-        return MixtureEnvelope(self, t, count)
+        """Return a bound on the decay along Re z = t (``gaussian_envelope.py``); it is the same for any count."""
+        return MixtureEnvelope.at(self, t, self.upper(t, MOMENT_TOLERANCE))
 
     def upper(self, t: float, slack: float) -> float:
         """Upper bound on K(t) by the trapezoid rule."""

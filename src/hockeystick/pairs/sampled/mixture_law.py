@@ -5,8 +5,8 @@ With phi the standard normal density, shifts ``0 < mu_1 < ... < mu_n = mu``, wei
 
     g(x) = p_0 + sum_k p_k e^(mu_k x - mu_k^2/2),    u = log g(x), v = log g(-x),
 
-u increasing in x. A Poisson-sampled Gaussian has one shifted term, whose weight is the rate. Below, r_k is the share of
-the k-th term in g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
+u increasing and convex in x. A Poisson-sampled Gaussian has one shifted term, whose weight is the rate. Below, r_k is
+the share of the k-th term in g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
 
 - remove: ``m(z) = int phi g^(1+z)``, loss u;
 - add: ``m(z) = int phi g^(-z)``, loss -u;
@@ -37,18 +37,6 @@ For replace-one, the bound for remove is multiplied by ``p_0^(-t)``, as ``g(-x)^
 
 In all directions ``m(t) >= 1`` for t > 0, and for remove ``m(t) >= p_k^(1+t) e^(t (1+t) mu_k^2 / 2)``.
 
-**Envelope.** The proof in ``gaussian_envelope.py`` holds with ``R = sum_k r_k mu_k / mu`` in place of the share of the
-one shifted term, also if the odds of the shifted terms are changed. It uses these properties of R and u:
-
-- ``|R(x + i eta)| <= R(x) / cos(nu / 2)`` with ``nu = mu |eta|``, and the argument of R is at most nu. The numerator
-  and the denominator of R are sums of terms at angles in [0, nu]; the numerator is no longer than on the real line, and
-  the denominator is bounded as in **Strip**. The same holds of ``1 - R = sum_k r_k (1 - mu_k / mu)``;
-- ``0 <= u'' <= mu^2 / 4``: u'' is the variance of mu_k under the shares (Popoviciu), so that u is convex;
-- ``R' <= mu R (1 - R)`` on the real line, as the variance of a number in [0, 1] with mean R is at most R (1 - R). In
-  the integrand, y' is replaced by ``c = p mu y (1 - R)``, which is at least y'. c is analytic too, and ``|c| <= p mu Y'
-  / cos(nu / 2)``, which is less than the proof requires;
-- the bounds above on ``arg g(x + iy)`` and ``arg R``, for the phase.
-
 **Rounding.** With ``A = sum_k p_k |E_k - 1| / g`` the sum ``g - 1 = sum_k p_k (E_k - 1)`` has three errors: a few units
 and the number of terms, times ``A g``; for each term, ``p_k E_k`` times the error of its exponent; and the units of the
 weights, times ``A g``. This sum is used while it is above -1/2 and no exponent is beyond the range of a double.
@@ -73,7 +61,6 @@ import numpy.typing as npt
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.gaussian_share import Shares
 from hockeystick.pairs.sampled.poisson import HALF, LARGE
 
 Array = npt.NDArray[np.float64]
@@ -146,11 +133,12 @@ class _Ratio:
             self._spread[at] += np.exp(-self.log[at])
 
     @cached_property
-    def shares(self) -> Shares:
-        """The shares of the shifted terms."""
-        r = np.exp(np.minimum(self._log_weights + self._towards - self.log, 0.0))
-        rest = self._law.rest * np.exp(-self.log) if self._law.rest else np.zeros_like(self.log)
-        return Shares(r, rest, np.array(self._law.shifts), self._law.mu)
+    def rise(self) -> Array:
+        """R, the slope of ``log g`` divided by the largest shift: the mean of ``mu_k / mu`` under the shares."""
+        shares = np.exp(np.minimum(self._log_weights + self._towards - self.log, 0.0))
+        part = np.array(self._law.shifts) / self._law.mu
+        rise: Array = np.minimum(part @ shares, 1.0)
+        return rise
 
     def share_units(self) -> Array:
         """Return a bound on the relative rounding errors of the shares, in units.
@@ -164,7 +152,7 @@ class _Ratio:
     def units(self) -> Array:
         """Bound on the absolute rounding error of ``log g``, in units."""
         terms = 16 + len(self._law.shifts) + self._law.units
-        units: Array = 16 * np.abs(self.log) + self.shares.slope * self._size + terms * self._spread
+        units: Array = 16 * np.abs(self.log) + self.rise * self._size + terms * self._spread
         return units + self._law.missing_units
 
 
@@ -177,6 +165,7 @@ class Nodes:
         t: tilt.
 
     Attributes:
+        mu: the largest shift.
         logs: shape (1, n) or (2, n), ``log g(x)`` and, for replace-one, ``log g(-x)``.
         powers: shape (1, 1) or (2, 1), coefficients of ``logs`` in the real part of the exponent.
         slopes: shape (1, 1) or (2, 1), coefficients of ``logs`` in the loss.
@@ -186,7 +175,7 @@ class Nodes:
 
     def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
         self._ratios = [_Ratio(law, at) for at in ((x, -x) if law.kind is Kind.REPLACE else (x,))]
-        number = len(self._ratios)
+        number, self.mu = len(self._ratios), law.mu
         self.logs: Array = np.array([ratio.log for ratio in self._ratios])
         self.powers = np.array(law.kind.coefficients(t))[:number, None]
         self.slopes = np.array(law.kind.slopes)[:number, None]
@@ -202,9 +191,9 @@ class Nodes:
         return loss
 
     @property
-    def shares(self) -> list[Shares]:
-        """The shares of the shifted terms in g(x) and, for replace-one, in g(-x)."""
-        return [ratio.shares for ratio in self._ratios]
+    def rises(self) -> list[Array]:
+        """R, the slope of ``log g`` divided by mu, at x and, for replace-one, at -x."""
+        return [ratio.rise for ratio in self._ratios]
 
     def share_units(self) -> Array:
         """Bound on the relative rounding errors of the shares, in units."""
@@ -333,12 +322,10 @@ class MixtureLaw:
             high = high + 1.0 if apart < 1 else high - apart + math.sqrt(apart * apart + 2 * excess)
         return low, high
 
-    def log_beyond(self, t: float, low: float, high: float, shift: float = 0.0) -> float:
+    def log_beyond(self, t: float, low: float, high: float) -> float:
         """Return the log of a bound on ``int phi e^A`` outside [low, high].
 
-        The bound also holds for the sum over the nodes outside. For add, it also holds if x is moved up into the
-        complex plane by at most ``shift``, with ``mu shift <= pi / 2``. Below the range, a term without a shift bounds
-        ``|g|`` as on the real line.
+        The bound also holds for the sum over the nodes outside.
         """
         if low >= 0 or high <= 0:
             return math.inf
@@ -348,9 +335,7 @@ class MixtureLaw:
                 lift + (log_tail(low + t * shift) if low + t * shift <= 0 else CENTRE)
                 for lift, shift in zip(lifted.tolist(), shifts.tolist(), strict=True)
             )
-            lost = t * self._lost(high, shift) if shift else 0.0
-            below += 0.0 if self.rest else lost
-            above = -t * self._log_g(high) * (1 - SPARE) + lost + log_tail(-high)
+            above = -t * self._log_g(high) * (1 - SPARE) + log_tail(-high)
             return float(np.logaddexp(below, above)) + SPARE * (1 + abs(above) + t)
         lifted, shifts = self._lifted(t, 1 + t)
         tails = np.array(
@@ -371,19 +356,6 @@ class MixtureLaw:
             exponents.append(math.log(self.rest))
         top = max(exponents)
         return top + math.log(math.fsum(math.exp(exponent - top) for exponent in exponents))
-
-    def _lost(self, high: float, shift: float) -> float:
-        """Upper bound on ``log g(high) - log |g(x + iy)|`` for all ``x >= high`` and ``0 <= y <= shift``.
-
-        ``|g(x + iy)|`` is at least ``g(x) cos(mu y / 2)`` and, where there is a term without a shift, at least ``p_0 +
-        (g - p_0) cos(mu y)``, which increases with x.
-        """
-        half = -math.log(math.cos(0.5 * self.mu * shift)) + SPARE
-        if not self.rest:
-            return half
-        share = self.rest * math.exp(-self._log_g(high))
-        cosine = max(math.cos(self.mu * shift) - SPARE, 0.0)
-        return max(min(half, -math.log(max(share + (1 - share) * cosine, 1e-300)) + SPARE), 0.0)
 
     def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
         """Return a bound on the first-order terms of m - 1 from outside [low, high].
