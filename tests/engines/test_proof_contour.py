@@ -21,7 +21,7 @@ from hockeystick.engines.contour.path import Aim
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.proof import contour as contour_module
 from hockeystick.engines.proof.boxes import Boxes
-from hockeystick.engines.proof.contour import Contour
+from hockeystick.engines.proof.contour import Contour, chernoff
 from hockeystick.engines.proof.lines import AtomLine, GaussianLine, LaplaceLine, Line, Nodes, SampledLine, lines
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.engines.proof.search import Enclosure, epsilon_between
@@ -311,6 +311,14 @@ def test_what_the_cut_leaves_out(truth: Fraction, monkeypatch: pytest.MonkeyPatc
         (total, rest), (whole, _) = parts(short), parts(full)
         assert 1e-9 * ball(truth) < abs(whole - total)
         assert abs(whole - total) < rest
+
+
+def test_chernoff_bounds_delta(truth: Fraction) -> None:
+    """Above the truth, by less than a factor of 100 at the saddle point."""
+    contour, rounds = laid(1e-8, math.log(float(truth)))
+    bound = (chernoff(rounds, contour._t) - arb(contour._t) * EPSILON).exp()
+    assert ball(truth) < bound
+    assert bound < 100 * ball(truth)
 
 
 def test_rounds_in_doubles_know_about_where_to_look() -> None:

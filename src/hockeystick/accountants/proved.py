@@ -16,11 +16,11 @@ from fractions import Fraction
 from flint import arb
 
 from hockeystick.accountants.base import Accountant
-from hockeystick.directions.certified import COARSE_GAP, checked_gap, worst_direction
+from hockeystick.directions.certified import checked_gap, worst_direction
 from hockeystick.directions.directions import Directions, distinct
 from hockeystick.directions.finite import UNBOUNDED
 from hockeystick.directions.two_sided import bound_of, without_lower
-from hockeystick.engines.proof.engine import ProofEngine
+from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
 from hockeystick.numerics.balls import Ball, above, ball, below, precision
@@ -56,8 +56,8 @@ class ProvedAccountant(Accountant):
         gap = checked_gap(gap)
         worst, found = _worst(
             directions,
-            lambda rounds: _epsilon(rounds, decimal(delta), gap),
-            lambda rounds: _epsilon(rounds, decimal(delta), COARSE_GAP),
+            lambda rounds: _epsilon(rounds, decimal(delta), lambda engine, target: engine.epsilon(target, gap)),
+            lambda rounds: _epsilon(rounds, decimal(delta), ProofEngine.epsilon_bound),
         )
         return without_lower(directions, bound_of(found, worst, "proved"))
 
@@ -71,8 +71,8 @@ class ProvedAccountant(Accountant):
         gap = checked_gap(gap)
         worst, log = _worst(
             directions,
-            lambda rounds: _log_delta(rounds, decimal(epsilon), gap),
-            lambda rounds: _log_delta(rounds, decimal(epsilon), COARSE_GAP),
+            lambda rounds: _log_delta(rounds, decimal(epsilon), lambda engine, at: engine.delta(at, gap)),
+            lambda rounds: _log_delta(rounds, decimal(epsilon), ProofEngine.delta_bound),
         )
         with precision(BITS[0]):
             lower, upper = max(_lower(arb(log.lower).exp()), 0.0), min(_upper(arb(log.upper).exp()), 1.0)
@@ -104,10 +104,10 @@ def _worst(
         raise UnsupportedError(f"no proof for this plan: {error}; leave proof out for the certified interval") from None
 
 
-def _epsilon(rounds: ExactRounds, delta: Fraction, gap: float | None) -> Interval:
-    """Interval for epsilon in one direction, in general by the engine.
+def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, Enclosure], Interval]) -> Interval:
+    """Interval for epsilon in one direction, in general by ``ask``.
 
-    The engine is not asked if the mass at infinity and the largest loss determine epsilon.
+    ``ask`` is not called if the mass at infinity and the largest loss determine epsilon.
     """
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
@@ -130,16 +130,16 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, gap: float | None) -> Interva
         target = ball(delta) - _infinite_mass(rounds)
         if not target > 0:
             return Interval(0.0, top[1], top[1], UNTOLD)
-        found = ProofEngine(rounds).epsilon(Enclosure(target.lower(), target.upper()), gap)
+        found = ask(ProofEngine(rounds), Enclosure(target.lower(), target.upper()))
         upper = min(_upper(arb(found.upper)), top[1])
         lower = min(max(_lower(arb(found.lower)), 0.0), upper)
     return Interval(lower, min(max(found.estimate, lower), upper), upper, found.limited, found.engine)
 
 
-def _log_delta(rounds: ExactRounds, epsilon: Fraction, gap: float | None) -> Interval:
-    """Interval for log delta in one direction, in general by the engine.
+def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngine, Ball], ProvedDelta]) -> Interval:
+    """Interval for log delta in one direction, in general by ``ask``.
 
-    The engine is not asked if the mass at infinity and the largest loss determine delta.
+    ``ask`` is not called if the mass at infinity and the largest loss determine delta.
     """
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
@@ -149,7 +149,7 @@ def _log_delta(rounds: ExactRounds, epsilon: Fraction, gap: float | None) -> Int
             return Interval(0.0, 0.0, 0.0, limited, engine)
         finite = Enclosure(arb(0), arb(0))
         if not rounds.bounded or _below_supremum(rounds, epsilon):
-            found = ProofEngine(rounds).delta(ball(epsilon), gap)
+            found = ask(ProofEngine(rounds), ball(epsilon))
             finite, engine, limited = found.ends, found.engine, found.limited
             if rounds.bounded:  # 1 - e^(eps - L) is at most 1 - e^(eps - sup)
                 free = -rounds.finite_mass() * (ball(epsilon) - _supremum(rounds)).expm1()

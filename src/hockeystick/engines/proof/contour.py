@@ -138,3 +138,9 @@ def log_moment(rounds: ExactRounds, t: float) -> Ball:
 def log_peak(y: Ball) -> Ball:
     """Return ``log peak(y) = y log y - (1 + y) log(1 + y)``."""
     return y * y.log() - (1 + y) * (1 + y).log()
+
+
+def chernoff(rounds: ExactRounds, t: float) -> Ball:
+    """Return a ball around ``K(t) + log peak(t)``; ``log delta(eps)`` is at most this minus ``t eps``."""
+    with precision(GUARD_BITS + rounds.number.bit_length()):
+        return log_moment(rounds, t) + log_peak(arb(t))

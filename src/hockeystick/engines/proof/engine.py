@@ -17,11 +17,11 @@ from hockeystick.engines.contour.engine import aim_at
 from hockeystick.engines.contour.path import Aim
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.proof.closed import ClosedForm
-from hockeystick.engines.proof.contour import Contour
+from hockeystick.engines.proof.contour import Contour, chernoff
 from hockeystick.engines.proof.grid import GridLaws
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure, Evaluator, epsilon_between
-from hockeystick.numerics.balls import Ball
+from hockeystick.numerics.balls import Ball, above
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -29,12 +29,14 @@ from hockeystick.values.interval import Interval
 LEAST_TOLERANCE = 1e-30  # smallest relative size requested of remainders
 LEAST_SCALE = 1e-3  # below this epsilon, the gap is relative to it instead of epsilon
 ATTEMPTS = 4  # each looks where the last one pointed
-FIRST = 1 << 11  # cells of the first laws on a grid
+QUICK, FIRST = 1 << 9, 1 << 11  # cells of laws on a grid, for a quick bound and for the first sharp one
 FINER, FINEST = 1.3, 128.0  # factors of the number of cells: on the root of a width's excess; largest
+WIDE = 1e-2  # relative width that a quick bound may have
 DEEPEST = -2000.0  # log of the mass that the guide leaves out: at large tilts, extremely improbable losses matter
 STEEPEST = 50.0  # largest tilt, relative to that of the central limit
 UNTILTED = 1e-30  # tilt at which the variance is that of the loss itself
 DEEPER = 40.0  # decrease of the assumed log delta if nothing is known of it
+SMALLER_TILTS = 12  # tilts tried, each a quarter of the last
 TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
 """Reason for an interval wider than requested."""
 
@@ -103,14 +105,16 @@ class ProofEngine:
         Raises:
             NotApplicableError: no method applies.
         """
-        gap, cells = gap or DEFAULT_GAP, FIRST
+        return self._epsilon(target, gap or DEFAULT_GAP, FIRST, ATTEMPTS)
+
+    def _epsilon(self, target: Enclosure, gap: float, cells: int, attempts: int) -> Interval:
         log_delta = float(target.lower.log().mid())
         saddle = self._guide.tilt_for_delta(log_delta)
         tilt = self._bounded(saddle, log_delta)
         # near the largest loss, where the tilt is less than the saddle point, a Chernoff bound is nearer
         guess = self._guide.guess(log_delta, tilt) if tilt == saddle else self._guide.renyi_epsilon(tilt, log_delta)
         lower, upper, name = 0.0, math.inf, ""
-        for attempt in range(ATTEMPTS):
+        for attempt in range(attempts):
             tilt = self._aim(guess, log_delta).saddle
             tolerance = 0.1 * gap * max(guess, LEAST_SCALE) * tilt
             try:
@@ -138,10 +142,12 @@ class ProofEngine:
         Raises:
             NotApplicableError: no method applies.
         """
-        gap, cells = gap or DEFAULT_GAP, FIRST
+        return self._delta(epsilon, gap or DEFAULT_GAP, FIRST, ATTEMPTS)
+
+    def _delta(self, epsilon: Ball, gap: float, cells: int, attempts: int) -> ProvedDelta:
         at, best, name = float(epsilon.mid()), Enclosure(arb(0), arb(1)), ""
         log_delta, narrow = aim_at(self._guide, self._guide.saddle(at), None, at).depth, False
-        for attempt in range(ATTEMPTS):
+        for attempt in range(attempts):
             try:
                 way = self._way(at, log_delta, 0.2 * gap, cells)
             except NotApplicableError:
@@ -160,6 +166,45 @@ class ProofEngine:
             seen = best.lower if best.lower > 0 else best.upper
             log_delta = min(float(seen.log().mid()), log_delta) - (0.0 if best.lower > 0 else DEEPER * 2**attempt)
         return ProvedDelta(best, name, None if narrow else TOO_WIDE)
+
+    def epsilon_bound(self, target: Enclosure) -> Interval:
+        """Return proved ends of epsilon that are cheap to compute, and may be far apart.
+
+        If the rounds have densities and no closed form, the upper end is ``(K(t) + log peak(t) - log target) / t`` at a
+        good tilt.
+        """
+        if self._closed or not self._rounds.smooth:
+            return self._epsilon(target, WIDE, QUICK, 1)
+        log_delta = float(target.lower.log().mid())
+        t, exponent = self._chernoff(self._bounded(self._guide.tilt_for_delta(log_delta), log_delta))
+        upper = max(above((exponent - target.lower.log()) / arb(t)), 0.0)
+        return Interval(0.0, upper, upper)
+
+    def delta_bound(self, epsilon: Ball) -> ProvedDelta:
+        """Return proved ends of delta that are cheap to compute, and may be far apart.
+
+        If the rounds have densities and no closed form, the upper end is the Chernoff bound at a good tilt.
+        """
+        if self._closed or not self._rounds.smooth:
+            return self._delta(epsilon, WIDE, QUICK, 1)
+        at = float(epsilon.mid())
+        t, exponent = self._chernoff(self._aim(at, self._guide.log_delta(at)).saddle)
+        return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)
+
+    def _chernoff(self, t: float) -> tuple[float, Ball]:
+        """Return a tilt and its Chernoff exponent ``K(t) + log peak(t)``; any tilt is valid.
+
+        If the exponent is not finite at the given tilt, smaller ones are tried.
+        """
+        for _ in range(SMALLER_TILTS):
+            try:
+                exponent = chernoff(self._rounds, t)
+            except NotApplicableError:
+                exponent = arb.pos_inf()
+            if exponent.is_finite():
+                break
+            t *= 0.25
+        return t, exponent if exponent.is_finite() else arb.pos_inf()
 
 
 def _more(cells: int, excess: float) -> int:
