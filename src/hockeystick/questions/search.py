@@ -20,7 +20,7 @@ from hockeystick.values.errors import UnreachableError
 from hockeystick.values.outward import shortest, six_digits
 
 SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measurements are then far less exact
-LONGEST_STEP = math.log(100.0)  # longest step in the logarithm of a parameter
+LONGEST_STEP = math.log(8.0)  # longest step in the logarithm of a parameter
 MARGIN = 0.3  # aimed distance of the safe end beyond the root, relative to the tolerance
 FAR_SIDE = 0.99  # aimed distance of the end that misses from the end that meets, relative to the tolerance
 STALLED = 3  # number of steps without halving the bracket after which it is bisected
