@@ -15,15 +15,14 @@ From ``x^p e^-x <= (p/e)^p`` follows ``k! D_k <= min_p (p / (e rho))^p e^((k-p)(
 ``e_1`` n times, where n is the largest k. Where ``|kappa| <= 1/2``, both are computed from small remainders, as
 ``E Y = 1``:
 
-    e_0 = 1 - kappa + E (e^-z - 1 + z) ,    e_1 = 1 + E Y (e^-z - 1) .
+    e_0 = 1 + E (e^-z - 1) ,    e_1 = 1 + E Y (e^-z - 1) .
 
-For ``Re z >= 0``, ``|e^-z - 1| <= min(2, |z|)`` and ``|e^-z - 1 + z| <= min(|z|^2/2, 2 + |z|)``. The bounds on the
-trapezoid rule for the two remainders have ``2 + |kappa|`` and 2, respectively, in place of ``D_k``.
+For ``Re z >= 0``, ``|e^-z - 1| <= min(2, |z|)``. The bounds on the trapezoid rule for the two remainders have 2 in
+place of ``D_k``.
 
-**Integrands.** If z has a relative error d, then ``e^-z`` is off by at most ``|z| d``, ``e^-z - 1`` by at most twice
-that, and ``e^-z - 1 + z`` by at most ``|z| min(|z|, 2) d``. This follows from the derivatives, which are, up to sign,
-``e^-z`` for the first two and ``1 - e^-z`` for the third. Rounding within the three functions adds at most 4 units of
-``|e^-z|`` (besides the error of the sine's argument), 8 units of ``|z|``, and 16 units of ``|z| min(|z|, 2)``.
+**Integrands.** If z has a relative error d, then ``e^-z`` is off by at most ``|z| d``, and ``e^-z - 1`` by at most
+twice that. This follows from the derivatives, which are ``e^-z`` up to sign. Rounding within the two functions adds at
+most 4 units of ``|e^-z|`` (besides the error of the sine's argument), and 8 units of ``|z|``.
 
 **A lattice.** Nodes are values of ``v = log |kappa|``, and columns are values of x. If the nodes are equidistant, dx is
 chosen so that ``mu dx`` is a multiple of their step or a whole fraction of it, both with few binary digits. Then
@@ -37,8 +36,8 @@ Where kappa has a factor, a quotient of whole numbers, there are two more: the q
 product with the rest. The error bounds of ``kappa`` and of all functions of z include these, too.
 
 **Errors** are bounded for chunks of neighbouring nodes, whose kappa differ by a small factor. Each bound is evaluated
-at the end of the chunk where it is larger: sums of moduli fall with ``|kappa|`` (k >= 2), and terms of first or second
-order in kappa grow.
+at the end of the chunk where it is larger: sums of moduli fall with ``|kappa|`` (k >= 2), and terms of first order in
+kappa grow.
 """
 
 from __future__ import annotations
@@ -71,8 +70,6 @@ SLIP = 8.0  # units of relative error of z: two exponentials, two factors, a cos
 OF_FACTOR = 4.0  # additional units, where kappa has a factor: the factor and the product are rounded
 
 GONE = 80.0  # exponent from which on e^-x is left out, and charged
-SERIES = ((1e-3, 6), (0.1, 11), (1.0, 21))
-"""``|z|`` up to which ``e^-z - 1 + z`` is summed, and the number of terms: the next is below 1e-18 of the sum."""
 
 
 class Coefficients(NamedTuple):
@@ -198,19 +195,17 @@ class Columns:
         return out
 
     def _put_mild(self, out: Coefficients, part: slice, v: Array, ratio: float, factor: float) -> None:
-        kappa = factor * np.exp(v)
-        second = self._sums(v, factor, beyond_first, 0, 1)[0]
-        errors_of_low = self._low_errors(v, ratio, factor)
-        moved = second - np.exp(1j * self._angle) * kappa
-        log_size, angle, size = log_one_plus(moved)
+        kappa, first = factor * np.exp(v), min(self._n, 1) + 1
+        moved, errors = self._sums(v, factor, beyond_one, 0, first), self._low_errors(v, ratio, factor)
+        log_size, angle, size = log_one_plus(moved[0])
         more = 0.0 if factor == 1.0 else OF_FACTOR
-        own = errors_of_low[0] + UNIT_ROUNDOFF * ((8 + more) * kappa + 3 * np.abs(second))
+        own = errors[0] + UNIT_ROUNDOFF * ((8 + more) * kappa + 3 * np.abs(moved[0]))
         out.log_first[part] = log_size + 1j * angle
         out.log_error[part] = own / np.maximum(size - own, 1e-300)
-        out.log_error[part] += 5 * UNIT_ROUNDOFF * np.abs(moved) / np.square(np.minimum(size, 1.0))
+        out.log_error[part] += 5 * UNIT_ROUNDOFF * np.abs(moved[0]) / np.square(np.minimum(size, 1.0))
         if self._n:
-            out.rest[0, part] = 1 + self._sums(v, factor, beyond_one, 1, 2)[0]
-            out.error[0, part] = errors_of_low[1] + 2 * UNIT_ROUNDOFF * np.abs(out.rest[0, part])
+            out.rest[0, part] = 1 + moved[1]
+            out.error[0, part] = errors[1] + 2 * UNIT_ROUNDOFF * np.abs(out.rest[0, part])
         if self._n > 1:
             out.rest[1:, part] = self._sums(v, factor, exponential, 2, self._n + 1)
             out.error[1:, part] = self._errors(v, ratio, factor)[2:]
@@ -327,29 +322,20 @@ class Columns:
         return tails * (1 + 1e-9)
 
     def _low_errors(self, v: Array, ratio: float, factor: float) -> Array:
-        """Bounds on the errors of ``E (e^-z - 1 + z)`` and of ``E Y (e^-z - 1)``, shape (2, V)."""
+        """Bounds on the errors of ``E (e^-z - 1)`` and, if n > 0, of ``E Y (e^-z - 1)``; one row for each."""
         chunk, _, high = self._chunks(v, ratio, factor)
         mu, dx, slip = self._mu, self._dx, self._slip(factor)
         q = np.multiply.outer(self._y, high)
-        little = np.minimum(q, 2.0)
-        care = (self._care + self._summing)[:, None]
-        second = np.where(q < 2.0, 0.5 * q * little, 2 + q)
-        rounding = [self._sizes[0] @ (second * care + (16 * UNIT_ROUNDOFF + slip) * q * little)]
-        if self._n:
-            care = care + self._care_of_power
-            rounding.append(self._sizes[1] @ (little * care + (8 * UNIT_ROUNDOFF + slip) * q))
+        care = np.minimum(q, 2.0) * (self._care + self._summing)[:, None] + (8 * UNIT_ROUNDOFF + 2 * slip) * q
         arc = 2 * math.pi * self._a / dx
         step = 2 * math.exp(self._lift - arc) / -math.expm1(-arc)
-        first, last = float(self._x[0]), float(self._x[-1])
         lift = 0.4 * math.exp(0.5 * self._c**2)
-        low = lift * math.exp(-0.5 * first**2) * (dx - 1 / first)
-        low_one = lift * math.exp(-0.5 * (first - mu) ** 2) * (dx - 1 / (first - mu))
-        away = last - mu
-        beyond = lift * math.exp(-0.5 * away**2) * (dx + 1 / away)
-        farthest = float(self._y[0]) * high
-        out = [rounding[0] + (step + beyond) * (2 + high) + low * np.minimum(1.0, 2 * np.square(farthest))]
-        if self._n:
-            out.append(rounding[1] + 2 * (step + beyond) + low_one * np.minimum(2.0, farthest))
+        out = []
+        for k in range(min(self._n, 1) + 1):
+            first, last = k * mu - float(self._x[0]), float(self._x[-1]) - k * mu
+            below, beyond = (lift * math.exp(-0.5 * end**2) * (dx + 1 / end) for end in (first, last))
+            rounding = self._sizes[k] @ (care + k * self._care_of_power * np.minimum(q, 2.0))
+            out.append(rounding + 2 * (step + beyond) + below * np.minimum(2.0, float(self._y[0]) * high))
         return np.array(out)[:, chunk] * (1 + 1e-9)
 
 
@@ -376,22 +362,4 @@ def beyond_one(q: Array, beta: float) -> ComplexArray:
     out: ComplexArray = np.empty(len(q), dtype=np.complex128)
     out.real = np.expm1(-fall) * np.cos(turned) - 2 * np.square(np.sin(0.5 * turned))
     out.imag = -np.exp(-fall) * np.sin(turned)
-    return out
-
-
-def beyond_first(q: Array, beta: float) -> ComplexArray:
-    """Return ``e^-z - 1 + z`` at ``z = q e^(i beta)``, by its series where ``|z| <= 1``."""
-    z = q * complex(math.cos(beta), math.sin(beta))
-    out: ComplexArray = np.zeros(len(q), dtype=np.complex128)
-    left = 0.0
-    for right, terms in SERIES:
-        here = (q > left) & (q <= right)
-        near = -z[here]
-        total = np.zeros_like(near) + 1 / math.factorial(terms + 1)
-        for power in range(terms, 1, -1):
-            total = total * near + 1 / math.factorial(power)
-        out[here] = total * np.square(near)
-        left = right
-    far = q > left
-    out[far] = exponential(q[far], beta) - 1 + z[far]
     return out
