@@ -43,7 +43,7 @@ kappa grow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +63,6 @@ DIGITS = 14  # binary digits of a step
 REACH = 10.0  # standard deviations to either side
 LARGEST = 600.0  # exponent that a double holds, with room
 BLOCK = 32  # columns of one product of matrices
-TILED = 16  # nodes for each column from which on products are formed without copies
 CHUNK = 1 << 17  # numbers at once
 MILD = 0.5  # |kappa| up to which e_0 and e_1 are computed from their remainders
 SLIP = 8.0  # units of relative error of z: two exponentials, two factors, a cosine and its argument
@@ -216,51 +215,35 @@ class Columns:
         The sum is over the nodes j in x, with their weights ``w_jk``.
         """
         weights = self._weights[:, low:high]
-        blocks = len(weights)
-        out = np.empty((high - low, len(v)), dtype=np.complex128)
-        for part, first, values in self._tiles(v, factor, function, blocks):
-            count = -(-values.shape[0] // BLOCK)
-            sums = np.matmul(weights[first : first + count], values.reshape(count, BLOCK, -1)).sum(axis=0)
-            out[:, part] = sums[:, : part.stop - part.start]
-        return out
-
-    def _tiles(
-        self, v: Array, factor: float, function: Function, blocks: int
-    ) -> Iterator[tuple[slice, int, ComplexArray]]:
-        """Yield slices of the nodes, the first block of columns of each slice, and the values of ``function`` there.
-
-        Each array of values has a row for each column (node in x) from the first block on, and a column for each node
-        of the slice.
-        """
+        blocks, rows = len(weights), len(weights) * BLOCK
         scale = factor * math.exp(-0.5 * self._mu * self._mu)
-        rows, places = blocks * BLOCK, self._places
-        if not self._node:
-            padded = places[0] + self._step * np.arange(rows, dtype=np.float64)
-            padded[: len(places)] = places
-            many = max(1, CHUNK // rows)
-            for at in range(0, len(v), many):
-                part = slice(at, min(at + many, len(v)))
-                z = np.exp(np.minimum(np.add.outer(padded, v[part]), LARGEST)) * scale
-                yield part, 0, function(z.ravel(), self._beta).reshape(z.shape)
-            return
-        node, column = self._node, self._column
-        apart = self._step / column
-        count = (len(v) - 1) * node + (rows - 1) * column + 1
-        tiles = -(-count // column) + 1
-        u = v[0] + places[0] + apart * np.arange(tiles * column, dtype=np.float64)
-        values = function(np.exp(np.minimum(u, LARGEST)) * scale, self._beta)
-        if column >= TILED:
-            lattice = values.reshape(tiles, column)
-            for q in range(-(-len(v) // column)):
-                yield slice(q * column, min((q + 1) * column, len(v))), 0, lattice[q : q + rows]
-            return
-        size = values.itemsize
+        lattice = self._lattice(v, scale, function, rows)
+        out = np.empty((high - low, len(v)), dtype=np.complex128)
         many = max(1, CHUNK // rows)
         for at in range(0, len(v), many):
             part = slice(at, min(at + many, len(v)))
-            shape, strides = (rows, part.stop - at), (column * size, node * size)
-            view = np.lib.stride_tricks.as_strided(values[at * node :], shape, strides, writeable=False)
-            yield part, 0, np.ascontiguousarray(view)
+            if lattice is None:
+                padded = self._places[0] + self._step * np.arange(rows, dtype=np.float64)
+                padded[: len(self._places)] = self._places
+                z = np.exp(np.minimum(np.add.outer(padded, v[part]), LARGEST)) * scale
+                values = function(z.ravel(), self._beta)
+            else:
+                values = np.ascontiguousarray(lattice[:, part])
+            out[:, part] = np.matmul(weights, values.reshape(blocks, BLOCK, -1)).sum(axis=0)
+        return out
+
+    def _lattice(self, v: Array, scale: float, function: Function, rows: int) -> ComplexArray | None:
+        """Return the values of ``function`` with a row for each node in x and a column for each node in v.
+
+        Equal values share their memory. ``None`` if there is no lattice.
+        """
+        if not self._node:
+            return None
+        count = (len(v) - 1) * self._node + (rows - 1) * self._column + 1
+        u = v[0] + self._places[0] + self._step / self._column * np.arange(count, dtype=np.float64)
+        values = function(np.exp(np.minimum(u, LARGEST)) * scale, self._beta)
+        strides = (self._column * values.itemsize, self._node * values.itemsize)
+        return np.lib.stride_tricks.as_strided(values, (rows, len(v)), strides, writeable=False)
 
     def _chunks(self, v: Array, ratio: float, factor: float) -> tuple[npt.NDArray[np.intp], Array, Array]:
         """Return the number of each node's chunk, and the least and the largest ``|kappa|`` of each chunk."""
