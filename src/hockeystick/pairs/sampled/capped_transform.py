@@ -11,11 +11,10 @@ import numpy as np
 from hockeystick.numerics.boxes import Boxes
 from hockeystick.pairs.sampled.capped_law import CappedLaw, CappedNodes, on_lattice
 from hockeystick.pairs.sampled.capped_line import CappedLine
-from hockeystick.pairs.sampled.gaussian_envelope import PIECES, boxes
+from hockeystick.pairs.sampled.gaussian_envelope import DEEPEST, PIECES, boxes
 from hockeystick.pairs.sampled.summed_line import kept_upper
 
 SLACK = 1e-9  # of the bound on K(t), relative to which boxes are laid
-DEPTH = 40.0  # log of the mass beyond the boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class CappedTransform(CappedLaw):
 
     def envelope(self, t: float, count: int) -> Boxes:
         """Return boxes below the density of the loss at tilt t; they are the same for any count."""
-        low, high = self.range_for(t, 0.0, 0.0, DEPTH)
+        low, high = self.range_for(t, 0.0, 0.0, -math.log(DEEPEST))
         x = low + on_lattice((high - low) / PIECES) * np.arange(PIECES + 1, dtype=np.float64)
         at = CappedNodes(self, x, t)
         return boxes(at.nodes, x, self.upper(t, SLACK), at.log_kept, at.doubt)

@@ -58,7 +58,7 @@ class MixtureLine(SummedLine):
         self.low, self._high = law.range_for(t, reach, 0.1 * self._tolerance)
         self._panels: Panels | None = None
         added = law.kind is Kind.ADD and law.rest > 0
-        if added and reach > 0 and (self._high - self.low) > MANY_NODES * self.dx:
+        if added and (self._high - self.low) > MANY_NODES * self.dx:
             self._narrowed(reach)
         self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
 

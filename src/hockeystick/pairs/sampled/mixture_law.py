@@ -67,9 +67,6 @@ Array = npt.NDArray[np.float64]
 
 CENTRE = math.log(4.0)  # log of the factor by which a sum over nodes of a Gaussian may exceed its integral
 ROUNDS = 60  # steps towards a range, of which a few are ever taken
-LEAST_DIP = 20.0  # log of a factor above which a search pays off
-DIP_AT: Array = np.linspace(-35.0, 5.0, 161)  # outcomes at which it is evaluated
-LOG_BELOW: Array = np.log([0.5 * math.erfc(-x / math.sqrt(2)) for x in DIP_AT.tolist()])  # log Phi there
 
 
 class Kind(Enum):
@@ -270,19 +267,8 @@ class MixtureLaw:
             return np.zeros_like(a)
         dip: Array = -t * np.log(np.cos(0.5 * self.mu * a))
         if self.kind is Kind.ADD and self.rest:
-            dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, self._most_dip(t)), dip)
+            dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, -t * math.log(self.rest)), dip)
         return dip
-
-    def _most_dip(self, t: float) -> float:
-        """Return the log of a bound on ``p_0^(-t) / m(t)``.
-
-        It uses that m(t) >= 1 and that, as g increases, ``m(t) >= Phi(x) g(x)^(-t)`` for every x.
-        """
-        most = -t * math.log(self.rest)
-        if most <= LEAST_DIP:
-            return most
-        caps = t * _Ratio(self, DIP_AT).log - LOG_BELOW
-        return min(most, most + float(caps.min()) + SPARE * (1 + most))
 
     def _lifted(self, t: float, power: float) -> tuple[Array, Array]:
         """Return ``power log p_k + t (1 + t) mu_k^2 / 2`` and the shift mu_k of every term, the unshifted one first."""
