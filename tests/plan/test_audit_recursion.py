@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import hockeystick as hs
 from command import runner
 from hockeystick.cli import main
-from hockeystick.plan.audit import p_value
-from hockeystick.plan.audit_recursion import WrongGuesses, impossible, recursion_p_value
+from hockeystick.plan.audit_recursion import WrongGuesses, impossible, p_value
 
 NORMAL = NormalDist()
 
@@ -54,7 +53,7 @@ def bisected(excluded, low: float = 1e-12, high: float = 1.0) -> float:  # type:
 )
 def test_it_is_the_published_recursion(mu: float, canaries: int, guesses: int, correct: int) -> None:
     """At or above that of the exact curve, and within what 257 lines leave."""
-    found = recursion_p_value(canaries, guesses, correct, gaussian_curve(mu))
+    found = p_value(canaries, guesses, correct, gaussian_curve(mu))
     truth = bisected(lambda beta: published(canaries, guesses, correct, mu, beta))
     assert truth * (1 - 1e-6) <= found <= truth * 1.002 + 1e-6
 
@@ -81,7 +80,7 @@ def test_what_is_excluded_is_excluded_in_fractions(
 ) -> None:
     correct, canaries = data.draw(st.integers(1, guesses)), guesses + data.draw(st.integers(0, 40))
     g = WrongGuesses(points)
-    found = recursion_p_value(canaries, guesses, correct, g)
+    found = p_value(canaries, guesses, correct, g)
     if found == 1.0:
         return
     lines = []
@@ -99,7 +98,7 @@ def test_a_law_that_randomised_response_attains_is_never_excluded() -> None:
         tail = 0.0
         for correct in range(guesses, 0, -1):
             tail += math.comb(guesses, correct) * chance**correct * (1 - chance) ** (guesses - correct)
-            found = recursion_p_value(guesses, guesses, correct, g)
+            found = p_value(guesses, guesses, correct, g)
             assert tail <= found * (1 + 1e-9)
             if tail < 0.3:
                 assert found <= 1.5 * tail
@@ -110,8 +109,8 @@ def test_longer_steps_lose_little() -> None:
     right = 732_000
     chance = math.e / (1 + math.e)
     wide = NORMAL.cdf(-(right - 0.5 - 10**6 * chance) / math.sqrt(10**6 * chance * (1 - chance)))
-    assert wide * 0.99 <= recursion_p_value(10**6, 10**6, right, g) <= 2.5 * wide
-    assert recursion_p_value(10**9, 10**9, 7 * 10**8, g) == 1.0
+    assert wide * 0.99 <= p_value(10**6, 10**6, right, g) <= 2.5 * wide
+    assert p_value(10**9, 10**9, 7 * 10**8, g) == 1.0
 
 
 def test_lines_bound_the_inverse_from_below() -> None:
@@ -147,10 +146,10 @@ def test_runs_of_the_plan_are_rejected_as_seldom_as_was_asked(answers: bool, par
 
 
 def test_it_is_sharper_than_single_points_where_delta_matters() -> None:
-    found = hs.Plan([hs.Round(hs.Gaussian(2.0))]).audit(1000, 100, 90)
-    assert found.whole_curve
-    assert found.p_value < 0.02
-    assert p_value(1000, 100, 90, found.epsilon, found.delta) > 0.05
+    plan = hs.Plan([hs.Round(hs.Gaussian(2.0))])
+    assert plan.audit(1000, 100, 90).p_value < 0.02
+    for epsilon in np.linspace(0.5, 2.0, 16).tolist():
+        assert p_value(1000, 100, 90, WrongGuesses([(epsilon, plan.delta(epsilon).upper)])) > 0.02
 
 
 def test_nothing_is_said_of_the_noise_of_those_who_are_never_wrong() -> None:
@@ -199,10 +198,8 @@ def test_the_command_says_the_noise_and_what_decided() -> None:
     noise = hs.unrejected_noise(plan, plan.audit(1000, 200, 190))
     assert noise is not None
     answer = json.loads(runner().invoke(main, [*asked, "--json"]).stdout)
-    assert answer["decided_by"]["whole_curve"] is True
     assert answer["noise"]["not_rejected"] == noise.value
     text = runner().invoke(main, asked).stdout
-    assert "the plan's whole certified curve" in text
     assert f"noise-multiplier up to {noise.value:.6g} is not rejected" in text
     free = json.loads(runner().invoke(main, [*asked[:-1], "102", "--json"]).stdout)
     assert free["noise"]["not_rejected"] is None

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 RESOLUTION = 512
 """Steps of the descent per about two standard deviations of the number of right guesses."""
@@ -66,11 +66,11 @@ MOST_STEPS = 10_000
 DOWN = 1 - 2.0**-49
 """Factor that moves a number computed with up to seven roundings below the exact one."""
 
-LEAST = 1e-290
-"""The least p-value that is reported."""
+LEAST = -670.0
+"""Logarithm of the least p-value that is searched for."""
 
 HALVINGS = 30
-"""Halvings of the bracket of the logarithm of a p-value: to 1e-6."""
+"""Halvings of a bracket: of the logarithm of a p-value, to 1e-6."""
 
 
 class WrongGuesses:
@@ -145,29 +145,37 @@ def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGues
     return False
 
 
-def recursion_p_value(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, most: float = 1.0) -> float:
-    """Upper bound by the recursion on the probability of ``correct`` or more right guesses; at most ``most``.
+def p_value(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses) -> float:
+    """Upper bound by the recursion on the probability of ``correct`` or more right guesses.
 
     Args:
         canaries: m.
         guesses: c, at most m.
         correct: v, at most c.
         least_wrong: the bound g of the plan.
-        most: a known bound, in (0, 1].
 
     >>> pure = WrongGuesses([(0.0, 0.4621171572600098), (1.0, 0.0)])  # randomised response at epsilon 1
-    >>> print(f"{recursion_p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure):.4f}")
+    >>> print(f"{p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure):.4f}")
     0.0845
     """
-    if correct <= 0 or not impossible(canaries, guesses, correct, least_wrong, most):
-        return most
-    if impossible(canaries, guesses, correct, least_wrong, LEAST):
-        return LEAST
-    low, high = math.log(LEAST), math.log(most)
+
+    def excluded(log_beta: float) -> bool:
+        return impossible(canaries, guesses, correct, least_wrong, math.exp(log_beta))
+
+    return math.exp(halved(excluded, LEAST, 0.0)[1])
+
+
+def halved(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Return a shorter bracket of the place from which a condition holds, by bisection.
+
+    If it holds at no place tried, ``high`` is among the ends returned; if it holds at all of them, ``low`` is nearly
+    reached.
+
+    >>> low, high = halved(lambda x: x * x >= 2, 1.0, 2.0)
+    >>> low < 2**0.5 <= high < low * (1 + 1e-8)
+    True
+    """
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if impossible(canaries, guesses, correct, least_wrong, math.exp(middle)):
-            high = middle
-        else:
-            low = middle
-    return min(math.exp(high), most)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hockeystick.plan.audit import Audit, p_value, rejects
+from hockeystick.plan.audit import Audit
+from hockeystick.plan.audit_recursion import WrongGuesses, impossible
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import noise_of
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -70,7 +71,7 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
         return None
     name, start = parameter.name, parameter.start
     counts = found.canaries, found.guesses, found.correct
-    if p_value(*counts, 0.0, 0.0) > found.significance:
+    if not impossible(*counts, WrongGuesses([(0.0, 0.0)]), found.significance):
         return UnrejectedNoise(name, math.inf, None, "at any noise, because coin tosses could be right so often")
     kept, rejected = (None, start) if found.rejected else (start, None)
     factor = 1.0
@@ -86,5 +87,5 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
             other = build(tried)
         except InvalidInputError as error:
             return UnrejectedNoise(name, kept, rejected, str(error))
-        kept, rejected = (kept, tried) if rejects(other, found) else (tried, rejected)
+        kept, rejected = (kept, tried) if found.rejects(other) else (tried, rejected)
     return UnrejectedNoise(name, kept, rejected)

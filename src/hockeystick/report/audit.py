@@ -1,6 +1,6 @@
 """Answers about an audit.
 
-They state the verdict, the p-value, the point of the privacy curve that decides it, and the noise that is not rejected.
+They state the verdict, the p-value, and the noise that is not rejected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hockeystick.plan.plan import Plan
 from hockeystick.questions.audited import UnrejectedNoise, unrejected_noise
 from hockeystick.report.answer import Answer, plan_json, plan_lines
 from hockeystick.report.kinds import Found
-from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
 from hockeystick.report.tables import print_answer
 
 
@@ -31,7 +31,6 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
     lines = [
         ("verdict", found.verdict.partition(": ")[2]),
         ("guesses", f"{found.correct} of {found.guesses} correct, {found.canaries} canaries"),
-        ("decided by", _decided_by(found)),
     ]
     noise = unrejected_noise(plan, found)
     if noise is not None:
@@ -42,12 +41,6 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
             ("lower bound", f"epsilon >= {least} at delta = {exact(delta)}, for this run, at this significance")
         )
     return Answer(headline, (*lines, *plan_lines(plan, delta)))
-
-
-def _decided_by(found: Audit) -> str:
-    if found.whole_curve:
-        return "the plan's whole certified curve"
-    return f"delta {round_up(found.delta, SHOWN_DIGITS)} of the plan at epsilon {found.epsilon:.6g}"
 
 
 def noise_said(noise: UnrejectedNoise) -> str:
@@ -76,7 +69,6 @@ def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
         "canaries": found.canaries,
         "guesses": found.guesses,
         "correct": found.correct,
-        "decided_by": {"whole_curve": found.whole_curve, "epsilon": found.epsilon, "delta": found.delta},
         "noise": None
         if noise is None
         else {
