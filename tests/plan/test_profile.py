@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -18,7 +17,6 @@ from scipy.special import ndtr, ndtri
 import hockeystick as hs
 from hockeystick.directions.directions import compositions
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.plan.users import GroupProfile
 from hockeystick.targets import GaussianDP
 
 Array = npt.NDArray[np.float64]
@@ -401,19 +399,3 @@ def test_epsilon_of_a_group_of_pure_rounds_is_at_most_so_many_times_theirs() -> 
     assert 1.5 <= float(group.epsilon(0.0).upper) <= 6.0 * (1 + 1e-6)
     leaky = hs.Plan([hs.Round(hs.ApproximateDP(epsilon=0.1, delta=0.01))]).profile().group(2)
     assert float(leaky.epsilon(1e-3).upper) == float("inf")
-
-
-def test_what_a_group_was_told_once_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bounds that depend on what else is asked, as where work is short: delta at the epsilon told is what was asked."""
-    group = hs.Plan([hs.Round(hs.Gaussian(50.0))]).profile().group(20)
-    bound = GroupProfile._deltas
-
-    def short_of_work(self: GroupProfile, at: Any) -> Any:
-        return bound(self, at) * (1.0 if np.size(at) > 1 else 1.05)
-
-    monkeypatch.setattr(GroupProfile, "_deltas", short_of_work)
-    told = float(group.epsilon(1e-5).upper)
-    assert float(group.delta(told).upper) == 1e-5
-    assert float(group.delta(1.01 * told).upper) <= 1e-5
-    assert float(group.delta(0.999 * told).upper) > 1.04e-5
-    assert float(group.delta(5 * told).upper) < 1e-10

@@ -6,10 +6,10 @@ release, chooses r canaries, and guesses the coin of each of them; v of the r gu
 improbable under the plan, and therefore are evidence against it.
 
 **The bound.** The plan has a certified curve: at every epsilon, a delta that covers both orders of two neighbouring
-data sets. ``audit_recursion.py`` bounds the largest probability of v or more right guesses under any attack, in one run, and
-however the canaries influence each other, from any points of such a curve (Mahloujifar, Melis, Chaudhuri 2025 [MMC25],
-after Steinke, Nasr, Jagielski 2023 [SNJ23], who bound it from a single point). It needs one property: given all other
-coins, the two laws of the release for the two outcomes of a coin are those of neighbouring data sets. Under
+data sets. ``audit_recursion.py`` bounds the largest probability of v or more right guesses under any attack, in one
+run, and however the canaries influence each other, from any points of such a curve (Mahloujifar, Melis, Chaudhuri 2025
+[MMC25], after Steinke, Nasr, Jagielski 2023 [SNJ23], who bound it from a single point). It needs one property: given
+all other coins, the two laws of the release for the two outcomes of a coin are those of neighbouring data sets. Under
 ``zero-out``, a coin decides between the contribution and none, so the two data sets are neighbours in that relation.
 
 This bound is the p-value. If it is at most the significance, either something improbable has happened or the run did

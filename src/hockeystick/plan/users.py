@@ -60,14 +60,15 @@ that of a user with a single record. Bounds by group privacy are valid, but far 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
+from hockeystick.numerics.meet import bracket
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import RenyiCurve
 from hockeystick.pairs.sides import Known
@@ -117,7 +118,6 @@ WHY = (
 SLIP = 16 * UNIT_ROUNDOFF  # relative margin for the roundings of a number derived from delta
 MOST_STEPS = 200  # steps of a group, with one evaluation of the trade-off function each
 GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # where delta of a larger group is tried
-PLACES = 17  # epsilons evaluated at once, each time
 TOLERANCE = 1e-7  # relative tolerance of the epsilon: a tenth of the default width of intervals
 FARTHEST = 1e6  # largest epsilon searched: a larger one promises nothing, and takes seconds to find
 
@@ -378,25 +378,15 @@ class GroupProfile:
 
     profile: Profile
     size: int
-    _told: list[tuple[float, float]] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    def _repr_html_(self) -> str:
-        """Return the plan as notebooks show it, under the size of the group."""
-        from hockeystick.plan.notebook import plan_html
-        from hockeystick.values.outward import html_table
-
-        return html_table(f"Groups of up to {self.size} records", []) + plan_html(self.profile.plan)
 
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """Return ``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: one record's inequality, k times.
 
-        (Vadhan 2017 [Vad17], Lemma 2.2.) Results of :meth:`epsilon` are cached and used here, so if the work limit is
-        reached, a bound may depend on earlier calls.
+        (Vadhan 2017 [Vad17], Lemma 2.2.)
         """
         single = self.profile.delta(epsilon)  # which checks it
         at = np.asarray(epsilon, dtype=np.float64)
-        upper = np.minimum(self._deltas(at), self._kept(at))
-        upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
+        upper = np.maximum(self._deltas(at), single.upper if self.size == 1 else 0.0)
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
 
     def epsilon(self, delta: npt.ArrayLike) -> Band:
@@ -410,18 +400,29 @@ class GroupProfile:
         upper = single.upper
         if self.size > 1:
             starts = np.where(np.isfinite(upper), self.size * upper, 1.0)
-            pairs = zip(at.ravel().tolist(), starts.ravel().tolist(), strict=True)
-            found = [least_epsilon(self._deltas, target, start) for target, start in pairs]
-            self._told.extend(zip(found, at.ravel().tolist(), strict=True))
+            found = [
+                self._least_epsilon(*pair) for pair in zip(at.ravel().tolist(), starts.ravel().tolist(), strict=True)
+            ]
             upper = np.maximum(np.array(found).reshape(at.shape), single.lower)
         return Band(single.lower, upper, upper, "upper")
 
-    def _kept(self, at: Array) -> Array:
-        """Return, for each epsilon, the least cached delta at this or a smaller epsilon, since delta does not rise."""
-        known = sorted(self._told)
-        least = np.minimum.accumulate([1.0, *(delta for _, delta in known)])
-        kept: Array = least[np.searchsorted([epsilon for epsilon, _ in known], at, side="right")]
-        return kept
+    def _least_epsilon(self, target: float, start: float) -> float:
+        """Return the least epsilon found at which :meth:`delta` is at most the target; ``inf`` if none was found.
+
+        The search starts from an epsilon greater than 0. The answer is an upper bound even if the deltas are not
+        monotone, since delta was evaluated there and is small enough.
+        """
+
+        def met(epsilon: float) -> bool:
+            return float(self._deltas(np.array(epsilon))) <= target
+
+        low, high = bracket(met, 0.0, max(start, 1e-9), FARTHEST)
+        if high == FARTHEST:
+            return math.inf
+        while high - low > TOLERANCE * max(high, TOLERANCE):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if met(middle) else (middle, high)
+        return high
 
     def _deltas(self, at: Array) -> Array:
         """Return upper bounds on delta of the group at each epsilon."""
@@ -468,32 +469,3 @@ class GroupProfile:
         least = np.minimum(steep, flatter).min(axis=1)
         out: Array = np.minimum(np.maximum(least, flat), 1.0).reshape(np.shape(fpr))
         return out
-
-
-def least_epsilon(delta_at: Callable[[Array], Array], target: float, start: float) -> float:
-    """Return the least epsilon found at which a certified delta is at most the target; ``inf`` if none was found.
-
-    The answer is an upper bound even if the deltas are not monotone, since delta was evaluated there and is small
-    enough.
-
-    Args:
-        delta_at: certified upper ends of delta at an array of epsilons.
-        target: the target delta.
-        start: an epsilon to start from, such as the number of records times the epsilon of one record; greater than 0.
-
-    >>> least_epsilon(lambda epsilon: np.exp(-epsilon), math.exp(-3), 1.0) - 3 < 1e-6
-    True
-    """
-    if delta_at(np.zeros(1))[0] <= target:
-        return 0.0
-    low, high = 0.0, max(start, 1e-9)
-    while not delta_at(np.array([high]))[0] <= target:
-        low, high = high, 4 * high
-        if high > FARTHEST:
-            return math.inf
-    while high - low > TOLERANCE * max(high, TOLERANCE):
-        places = np.linspace(low, high, PLACES + 2)
-        met = np.append(delta_at(places[1:-1]) <= target, True)  # the last one was evaluated
-        first = int(met.argmax()) + 1
-        low, high = float(places[first - 1]), float(places[first])
-    return high
