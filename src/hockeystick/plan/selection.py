@@ -67,7 +67,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
-from hockeystick.numerics.meet import outward
+from hockeystick.numerics.meet import upper_end
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sides import WIDTH
@@ -223,7 +223,7 @@ PLACES = 64
 """Places of the grid of log r to which the hinges are moved."""
 
 MARGIN = 1e-7
-"""First outward move of a root in epsilon, absolute and relative, to a place where the bound is verified."""
+"""Relative accuracy of the root in epsilon."""
 
 LEAST_WEIGHT = 1e-305
 """Least weight of a hinge: smaller ones are raised to it, since they would be lost below the range of a double."""
@@ -233,10 +233,6 @@ Line = tuple[float, float]
 
 ZERO: Line = (-math.inf, -math.inf)
 """The line that is 0 everywhere."""
-
-LOWEST = -1e4
-"""Logarithm of delta below which the search for epsilon does not distinguish values."""
-
 
 TESTS = np.geomspace(1e-14, 0.9, 90)
 """Levels phi of the tests tried for the lower end; any choice is sound."""
@@ -411,26 +407,10 @@ class Side:
         if not delta:
             return math.inf
         target = math.log(delta) - SPARE
-        at_ends = {0.0: self.log_delta(0.0)}
-        if at_ends[0.0] <= target:
-            return 0.0
-        # beyond this end each term is small enough, whatever the search finds
-        high = self.forward.epsilon(math.exp(target) / float(self.weights.sum())).upper.item()
-        if not math.isfinite(high):
-            return math.inf
-        high = (high + max(float(self.shifts.max()), 0.0)) * (1 + MARGIN) + MARGIN
-        at_ends[high] = self.log_delta(high)
-        if at_ends[high] > target:
-            return high
-        fall = LOWEST - target
-        near = MARGIN * 1e-3
-
-        def excess(e: float) -> float:
-            # a call that has used up its work may get a wider end on a repeated question
-            return max((at_ends[e] if e in at_ends else self.log_delta(e)) - target, fall)
-
-        found = root(excess, 0.0, high, xtol=near, rtol=near)
-        return outward(lambda e: self.log_delta(e) <= target, found, 0.01 * MARGIN * (1 + found), high)
+        # beyond this epsilon each term is small enough, whatever the search finds
+        far = self.forward.epsilon(math.exp(target) / float(self.weights.sum())).upper.item()
+        far += max(float(self.shifts.max()), 0.0)
+        return upper_end(self.log_delta, target, far, 1.0, MARGIN) if math.isfinite(far) else math.inf
 
 
 def _largest(forward: Profile, backward: Profile) -> Array:
