@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, refused
@@ -28,9 +29,6 @@ from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactRound
-
-ROUNDED = 2**52
-"""Relative distance of 1/rate to a whole number k within which the rate is taken as 1/k rounded to a double."""
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
 """Claim for adding and removing a record, with a tight pair of the mechanism."""
@@ -204,8 +202,7 @@ class Poisson(Sampling):
         """
         if self.batch_size is not None:
             return math.ceil(Fraction(_given(self.dataset_size), self.batch_size))
-        steps = 1 / Fraction(_given(self.sample_rate))
-        return round(steps) if abs(steps - round(steps)) * ROUNDED <= steps else math.ceil(steps)
+        return math.ceil(Fraction(1 - 2 * UNIT_ROUNDOFF) / Fraction(_given(self.sample_rate)))
 
 
 def _given(value: Any) -> Any:

@@ -35,20 +35,13 @@ the place of x. This gives an order of the other records, and each of their orde
 the epochs of the two datasets. The coupled epochs differ in two steps. The batch of x has y in place of x, a distance
 of 2, and the last batch has lost y, a distance of 1. (If x was in the last batch, only this batch differs, by a
 distance of 1.) Given the orders, an epoch is dominated by two unsampled Gaussian rounds, that is by one with
-``mu = sqrt(2^2 + 1) / s``. Composition and averaging are as for a replaced record, for orders drawn once or anew. Two
-instances give lower pairs:
-
-- all other records contribute 0. Without x all sums are 0; with x the sum of one step is u, with the weights ``w_j``.
-  By the averaging above, this gives random allocation at the noise s, for orders drawn once or anew;
-- all other records contribute ``-u``, x contributes u, and the order is drawn anew in each epoch. The last step is
-  ignored, which is post-processing. Without x the sums of all steps before it are ``-b u``. With x at most one of these
-  sums is larger by 2: that of each step with probability b / n, and none with probability b' / n, where b' is the size
-  of the last batch, which then holds x. So these steps are an epoch at the distance 2 in which the record may be in no
-  step, ``c = b' / n`` (``pairs/sampled/allocation.py``).
-
-Both pairs give lower bounds; which bound is higher depends on the direction and the sizes. The second pair is not valid
-for an order drawn once: x would be in the last batch of all epochs or of none, so that the product of mixtures is not a
-bound.
+``mu = sqrt(2^2 + 1) / s``. Composition and averaging are as for a replaced record, for orders drawn once or anew.
+*Below*, for orders drawn anew in each epoch: all other records contribute ``-u``, and x contributes u. The last step is
+ignored, which is post-processing. Without x the sums of all steps before it are ``-b u``. With x at most one of these
+sums is larger by 2: that of each step with probability b / n, and none with probability b' / n, where b' is the size of
+the last batch, which then holds x. So these steps are an epoch at the distance 2 in which the record may be in no step,
+``c = b' / n`` (``pairs/sampled/allocation.py``). The pair is not valid for an order drawn once: x would be in the last
+batch of all epochs or of none, so that the product of mixtures is not a bound.
 
 If adding or removing a record changes the number of batches, the number of releases reveals the record, and the round
 is refused.
@@ -282,7 +275,8 @@ class Shuffled(Sampling):
             ends = [self._instance(mu_of(above), direction is Direction.RESTORE)]
         else:
             mu, add = mu_of(mechanism.with_against_without()), direction is Direction.ADD
-            ends = [self._instance(2 * mu, add)] if self.dropped else self._both(mu, add)
+            steps = self.steps if self.dropped else self.steps - 1  # the last batch, if kept, is ignored
+            ends = [_allocated(2 * mu, self._share, steps, add)]
         return Between(above, tuple(dict.fromkeys(ends)), WHY)
 
     def _instance(self, mu: float, add: bool) -> DominatingPair:
@@ -292,10 +286,6 @@ class Shuffled(Sampling):
         """
         weight = self._share if self.dropped else Fraction(1, self.steps)
         return _allocated(mu, weight, self.steps, add)
-
-    def _both(self, mu: float, add: bool) -> list[DominatingPair]:
-        """Lower pairs from two instances, for a record that is added or removed while the last batch is kept."""
-        return [_allocated(2 * mu, self._share, self.steps - 1, add), self._instance(mu, add)]
 
     @property
     def _share(self) -> Fraction:

@@ -53,7 +53,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from hockeystick.numerics.rounding import TINY, next_down
+from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, WithoutReplacementPair
 from hockeystick.pairs.mixture import MixturePair
 from hockeystick.pairs.sampled.drawn import RevealedPair
@@ -240,22 +240,14 @@ def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tigh
 def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Between:
     """Return an upper and a lower pair where at least one success is almost certain.
 
-    The upper pair moves the probability of 0 successes to 1 success. The lower pair moves the probabilities of 1, 2, ..
-    successes to 0, one after the other, until 0 has the probability :data:`MIN_NONE`; of the largest number, only the
-    part that is needed is moved. The law here is never cut: with at most 20 expected successes there are hardly more
-    draws.
+    The upper pair moves the probability of 0 successes to 1 success. In the lower pair, each number of successes
+    becomes 0 with probability :data:`MIN_NONE`. The law here is never cut: with at most 20 expected successes there are
+    hardly more draws.
     """
-    assert not law.cut
-    once, *more = law.weights
-    above = MixturePair(shifts, (once + law.none, *more), mirrored)
-    none, first = law.none, 0
-    while none < MIN_NONE and first < len(shifts) - 1:
-        none, first = none + law.weights[first], first + 1
-    weights, some = law.weights[first:], 1 - none
-    if none < MIN_NONE:
-        some = next_down(weights[0] - (MIN_NONE - none))
-        weights = (some,)  # the rest is no success, as in a sampled round
-    below = _mixture(shifts[first:], Draws(weights, none, some, 0.0), mirrored)
+    above = MixturePair(shifts, (law.weights[0] + law.none, *law.weights[1:]), mirrored)
+    kept = 1 - MIN_NONE
+    rarer = Draws(tuple(kept * weight for weight in law.weights), law.none + MIN_NONE, kept * law.some, 0.0)
+    below = _mixture(shifts, rarer, mirrored)
     return Between(above, (below,), _NEVER)
 
 
