@@ -1,4 +1,4 @@
-"""Discrete Laplace noise on counts that one record changes by up to 2^20: between two continuous laws."""
+"""Discrete Laplace noise on counts that one record changes by up to 2^20."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def delta(distance: int, scale: float, epsilon: float) -> mp.mpf:
         return max(1 - (a ** (j + 1) + alpha * a ** (distance - j)) / (1 + a) for j in tried)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(100_001, 2**20), st.floats(0.01, 1e3), st.floats(0.0, 0.98), st.booleans())
-def test_one_round_lies_between(sensitivity: int, ratio: float, part: float, replaced: bool) -> None:
+def test_one_round_is_its_closed_form(sensitivity: int, ratio: float, part: float, replaced: bool) -> None:
     scale = min(max(sensitivity * ratio, sensitivity / 100 + 1), 1e6)
     mechanism = hs.DiscreteLaplace(scale, sensitivity=sensitivity)
     direction = Direction.REPLACE_ONE if replaced else Direction.REMOVE
@@ -35,21 +35,12 @@ def test_one_round_lies_between(sensitivity: int, ratio: float, part: float, rep
     assert found.upper - found.lower <= 1e-9
 
 
-@pytest.mark.parametrize("sensitivity", [99_999, 100_000])
-def test_the_two_ways_agree(sensitivity: int) -> None:
-    """Losses one by one, and between continuous laws, at neighbouring sensitivities under replacement."""
-    ends = [
-        hs.Plan([hs.Round(hs.DiscreteLaplace(5e5, sensitivity=each), count=3)], "replace-one").epsilon(1e-6)
-        for each in (sensitivity, sensitivity + 1)
-    ]
-    assert ends[0].lower < ends[1].upper
-    assert ends[1].lower == pytest.approx(ends[0].upper, rel=1e-4)
+def test_many_counts_are_sampled() -> None:
+    found = hs.Plan([hs.Round(hs.DiscreteLaplace(2e4, sensitivity=110_000), hs.Poisson(0.01))]).delta(1.0)
+    plain = hs.Plan([hs.Round(hs.Laplace(2 / 11), hs.Poisson(0.01))]).delta(1.0)
+    assert found.upper == pytest.approx(plain.upper, rel=1e-3)
 
 
-def test_what_is_not_known_of_many_counts_is_refused() -> None:
-    with pytest.raises(hs.InvalidInputError, match="scale must be at least sensitivity / 100"):
-        hs.DiscreteLaplace(10.0, sensitivity=2**20)
-    with pytest.raises(hs.InvalidInputError, match="cannot be combined with sampling: count in larger units"):
-        hs.Plan([hs.Round(hs.DiscreteLaplace(1e6, sensitivity=2**20), hs.Poisson(0.01))]).epsilon(1e-6)
+def test_larger_sensitivities_are_refused() -> None:
     with pytest.raises(hs.InvalidInputError, match="sensitivity must be a whole number from 1 to 1048576"):
         hs.DiscreteLaplace(1e6, sensitivity=2**20 + 1)
