@@ -89,7 +89,9 @@ def test_one_term_is_a_sampled_gaussian() -> None:
     for direction in ("remove", "add"):
         sampled = hs.Plan([hs.Round(hs.Gaussian(2.0), hs.Poisson(0.3), count=50)], adjacency=direction)
         mixed = hs.Plan([hs.Round(mixture_gaussian([0, 1], [0.7, 0.3], 2.0), count=50)], adjacency=direction)
-        assert mixed.epsilon(1e-6) == sampled.epsilon(1e-6)
+        found, same = mixed.epsilon(1e-6), sampled.epsilon(1e-6)
+        assert max(found.lower, same.lower) <= min(found.upper, same.upper)
+        assert found.upper - found.lower <= 1e-6 * found.upper
         sure = hs.Plan([hs.Round(mixture_gaussian([1], [1], 2.0), hs.Poisson(0.3), count=50)], adjacency=direction)
         assert sure.epsilon(1e-6) == sampled.epsilon(1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.pairs import PoissonSubstitutionPair
-from hockeystick.plan.mechanisms import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms import Property, Status
 from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.base import claimed
@@ -265,35 +265,3 @@ def test_a_source_is_named_once(scheme: type[Sampling]) -> None:
         for direction in Direction:
             parts = claimed(scheme, mechanism, direction).source.split("; ")
             assert len(parts) == len(set(parts)), (mechanism.name, direction, parts)
-
-
-def made(claims: object, **defined: object) -> type:
-    """A mechanism with these claims, and what it defines besides its pair."""
-    return type(
-        "Made", (Mechanism,), {"name": "made", "claims": claims, "pair": lambda self, direction: None, **defined}
-    )
-
-
-PROVEN = Claim(Status.TIGHT, "a toy's theorem")
-
-
-@pytest.mark.parametrize("forgotten", [Direction.REMOVE, Direction.ADD, Direction.REPLACE_ONE])
-def test_a_direction_without_a_claim_is_said_when_the_class_is_made(forgotten: Direction) -> None:
-    claims = dict.fromkeys(Direction, PROVEN)
-    made(claims)
-    del claims[forgotten]
-    with pytest.raises(hs.InvalidInputError, match=f"claims of mechanism 'made' .* '{forgotten.value}' is missing"):
-        made(claims)
-
-
-def test_a_class_that_claims_nothing_is_none() -> None:
-    with pytest.raises(hs.InvalidInputError, match="'remove' is missing; where nothing is proven"):
-        made({})
-
-
-@pytest.mark.parametrize(("status", "needed"), [(Status.BRACKET, "known"), (Status.RENYI, "curve")])
-def test_a_claim_without_what_it_claims_is_said_when_the_class_is_made(status: Status, needed: str) -> None:
-    claims = dict.fromkeys(Direction, Claim(status, "a toy's theorem"))
-    with pytest.raises(hs.InvalidInputError, match=f"mechanism 'made' claims '{status.value}' .* has no {needed}"):
-        made(claims)
-    made(claims, **{needed: lambda self, direction: None})

@@ -117,10 +117,10 @@ class Property(StrEnum):
 
 
 MOST_LISTED = 1000
-"""Largest number of points of a guarantee, and of terms of a mixture."""
+"""Largest number of points of a guarantee, of terms of a mixture, and of coins."""
 
-_NEEDED = {Status.TIGHT: "pair", Status.UPPER: "pair", Status.BRACKET: "known", Status.RENYI: "curve"}
-"""Method that a mechanism must define for a claim."""
+MOST_PARTS = 10**6
+"""Largest number of parts of one release, such as keys or searches."""
 
 
 class Mechanism(metaclass=NamedArguments):
@@ -133,9 +133,6 @@ class Mechanism(metaclass=NamedArguments):
             the reason. A refusal is the default. The attribute is not inherited.
         properties: further properties; none by default, which permits the fewest theorems.
         not_monotone: parameters in which privacy is not monotone, with reasons; they cannot be calibrated.
-
-    Raises:
-        InvalidInputError: a subclass lacks the claim for a direction, or the method that a claim requires.
     """
 
     name: ClassVar[str]
@@ -161,27 +158,6 @@ class Mechanism(metaclass=NamedArguments):
         found, wanted = len(getattr(self, key)), len(getattr(self, other))
         if found != wanted:
             raise InvalidInputError(f"{key} must have as many elements as {other}; received {found} and {wanted}", key)
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "name" not in vars(cls):  # an abstract base
-            return
-        claims: Mapping[Direction, Claim] = getattr(cls, "claims", {})
-        for direction in (Direction.REMOVE, Direction.ADD, Direction.REPLACE_ONE):
-            if direction not in claims:
-                raise InvalidInputError(
-                    f"claims of mechanism {cls.name!r} must contain 'remove', 'add' and 'replace-one'; "
-                    f"{direction.value!r} is missing; where nothing is proven, claim Status.REFUSED with the reason",
-                    "claims",
-                )
-            status = claims[direction].status
-            needed = _NEEDED.get(status)
-            if needed is not None and getattr(cls, needed) is getattr(Mechanism, needed):
-                raise InvalidInputError(
-                    f"mechanism {cls.name!r} claims {status.value!r} under {direction.value!r} but has no {needed}; "
-                    f"define {needed}(direction) or claim less",
-                    needed,
-                )
 
     @property
     def premises(self) -> Mapping[str, str]:

@@ -9,13 +9,10 @@ from functools import cached_property
 from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of, refused
+from hockeystick.plan.mechanisms.base import AS_ABSENT, MOST_LISTED, Claim, Status, claims_of, refused
 from hockeystick.plan.mechanisms.finite import FiniteMechanism
 from hockeystick.values.domains import Domain, whole_numbers
 from hockeystick.values.exact import decimal
-
-MAX_TRIALS = 1000
-"""Largest number of coins, and largest sensitivity, since all probabilities are kept as fractions."""
 
 _TIGHT = Claim(Status.TIGHT, "binomial laws are log-concave: proof in pairs/discrete.py")
 
@@ -42,12 +39,12 @@ class Binomial(FiniteMechanism):
     True
     """
 
-    trials: Annotated[int, whole_numbers(1, MAX_TRIALS).of("number of coin flips")]
+    trials: Annotated[int, whole_numbers(1, MOST_LISTED).of("number of coin flips")]
     probability: Annotated[
         float,
         Domain("a number from 1e-6 to 0.999999", {"minimum": 1e-6, "maximum": 0.999999}, "probability of heads"),
     ] = 0.5
-    sensitivity: Annotated[int, whole_numbers(1, MAX_TRIALS).of("maximum increase in the count due to one record")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST_LISTED).of("maximum increase in the count due to one record")] = 1
 
     name = "binomial"
     claims = claims_of(_TIGHT, _REPLACED)

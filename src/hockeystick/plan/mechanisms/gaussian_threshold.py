@@ -18,12 +18,9 @@ from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRE
 from hockeystick.values import domains
 from hockeystick.values.exact import decimal
 
-LOG_UNITS = 64.0
-"""Error of the logarithm of the normal distribution function, in units of 1; see ``numerics/rounding.py``."""
-
-SUM_UNITS = 8192.0
+UNITS = 8192.0
 """Error of the logarithm of a sum of discrete masses, in units of 1: ten for each of the 770 of the exponents' range,
-beyond which terms vanish; that of the normaliser is smaller.
+beyond which terms vanish; that of the normaliser, and that of the normal distribution function, is smaller.
 """
 
 SQUARED_UNITS = 16.0
@@ -89,12 +86,12 @@ class GaussianThreshold(KeyThreshold):
         """Lower and upper bound on ``P(Z >= T - 1)``; for continuous noise this is ``Phi(-(T - 1) / sigma)``."""
         x = -float(self.gap / decimal(self.noise_multiplier))
         if self.noise == INTEGER:
-            log, units = self._log_sum(), SUM_UNITS
+            log = self._log_sum()
         else:
             from scipy.special import log_ndtr
 
-            log, units = float(log_ndtr(x)), LOG_UNITS
-        slack = UNIT_ROUNDOFF * (units + SQUARED_UNITS * x * x)
+            log = float(log_ndtr(x))
+        slack = UNIT_ROUNDOFF * (UNITS + SQUARED_UNITS * x * x)
         return exp_below(log - slack), min(exp_above(log + slack), 1.0)
 
     def _log_sum(self) -> float:

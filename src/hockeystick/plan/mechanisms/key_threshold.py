@@ -52,21 +52,18 @@ from hockeystick.pairs import BlackBoxPair, DominatingPair
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.sides import Between
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import MOST_PARTS, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, Names, whole_numbers
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import decimal
-
-MOST_KEYS = 1_000_000
-"""Largest number of keys of one person."""
 
 THRESHOLD = Domain(
     "a number from 1 to 1e9", {"minimum": 1, "maximum": 1e9}, "smallest noisy count at which a key is released"
 )
 """Domain of the threshold: below 1, a person's own key is more likely released than not."""
 
-KEYS = whole_numbers(1, MOST_KEYS).of("maximum number of keys that one person contributes to one release")
+KEYS = whole_numbers(1, MOST_PARTS).of("maximum number of keys that one person contributes to one release")
 """Domain of the number of one person's keys."""
 
 INTEGER = "integer"

@@ -29,7 +29,8 @@ LEAST, MOST = 1e-100, 1e100
 """Sizes of the diagonal and of all coefficients, between which squares are in the range of a double."""
 
 KEPT = 8  # cached strategies, of the latest plans
-MOST_STEPS, MOST_PARTICIPATIONS, MOST_LEVELS = 10_000, 1000, 15  # a second or so of work
+MOST_STEPS, MOST_PARTICIPATIONS = 10_000, 1000  # a second or so of work
+MOST_LEVELS = MOST_STEPS.bit_length() + 1  # of the tree over so many steps
 
 _CITED = "Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]; sensitivity and proof in plan/mechanisms/strategy.py"
 

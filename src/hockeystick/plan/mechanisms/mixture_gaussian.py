@@ -63,12 +63,7 @@ class MixtureGaussian(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.sensitivities) != len(self.probabilities):
-            raise InvalidInputError(
-                "sensitivities and probabilities must have the same length; received "
-                f"{len(self.sensitivities)} and {len(self.probabilities)} elements",
-                "probabilities",
-            )
+        self._check_lengths("probabilities", "sensitivities")
         total = sum(map(decimal, self.probabilities), Fraction(0))
         if abs(total - 1) > MISSING:
             raise InvalidInputError(

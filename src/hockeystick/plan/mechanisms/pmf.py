@@ -9,12 +9,9 @@ from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of, refused
-from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
+from hockeystick.plan.mechanisms.finite import LAWS_ALONE, MOST_OUTCOMES, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
-
-MOST_OUTCOMES = 5000
-"""Largest number of outcomes, since each likelihood ratio is a fraction."""
 
 _TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/finite.py")
 
@@ -55,10 +52,7 @@ class Pmf(FiniteMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.p) != len(self.q):
-            raise InvalidInputError(
-                f"q must have as many probabilities as p; received {len(self.q)} and {len(self.p)}", "q"
-            )
+        self._check_lengths("q", "p")
         for key in ("p", "q"):
             total = sum(getattr(self, key))
             if total != 1:

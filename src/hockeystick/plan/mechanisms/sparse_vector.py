@@ -29,12 +29,9 @@ from typing import Annotated
 
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.joint import JointPair
-from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_GIVEN, MOST_PARTS, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, whole_numbers
-
-MAX_SEARCHES = 1_000_000
-"""Largest number of searches of one run."""
 
 _ABOVE = Claim(
     Status.UPPER,
@@ -62,7 +59,7 @@ class SparseVector(Mechanism):
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of one search")]
-    cutoff: Annotated[int, whole_numbers(1, MAX_SEARCHES).of("number of answers above the threshold that ends the run")]
+    cutoff: Annotated[int, whole_numbers(1, MOST_PARTS).of("number of answers above the threshold that ends the run")]
 
     name = "sparse-vector"
     claims = claims_of(_ABOVE, _ABOVE)
