@@ -462,7 +462,7 @@ def test_a_name_in_capitals_is_taken_for_a_slip() -> None:
 def test_a_broken_epoch_says_what_to_give_instead() -> None:
     """In flags the steps that it is; in a plan file, whose keys are checked by themselves, the key."""
     flags = ("--noise-multiplier", "1", "--batch-size", "10", "--dataset-size", "1000", "--delta", "1e-5")
-    assert "which is 250 steps at 100 steps per epoch; give steps" in refused("epsilon", *flags, "--epochs", "2.5")
+    assert "for a partial pass, give the number of steps" in refused("epsilon", *flags, "--epochs", "2.5")
     plan = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1\nsampling = "poisson"\n' + (
         "batch_size = 10\ndataset_size = 1000\nepochs = 2.5\n"
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms.gaussian import Gaussian
-from hockeystick.plan.other_names import SCHEME_NAMES
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling.base import Sampling
@@ -156,18 +154,6 @@ def noised(noise_multiplier: float) -> Gaussian | Pmf:
     return Pmf(p=(1, 0), q=(0, 1))  # type: ignore[arg-type]  # checked and kept as fractions
 
 
-def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) -> str:
-    """Return the end of an error message: the keys that the scheme takes in place of the given batch size or rate."""
-    if key == "batch_size" and "sample_rate" in known:
-        size, records = given[key], given.get("dataset_size")
-        share = "batch_size / dataset_size" if records is None else f"{domains.shown(size)}/{domains.shown(records)}"
-        if "groups" not in known:
-            return f"; give sample_rate, which is {share}"
-        turns = domains.shown(given["groups"]) if "groups" in given else "groups"
-        return f"; give sample_rate, which is the rate within a group, {turns} * {share}"
-    return "; give batch_size and dataset_size" if key == "sample_rate" and "batch_size" in known else ""
-
-
 def _scheme(name: str, **keys: float | str | None) -> Sampling:
     """Return the sampling scheme of that name with these keys; keys with the value ``None`` count as not given.
 
@@ -180,13 +166,13 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
 
         schemes = {scheme.name: scheme for scheme in SAMPLINGS}
     if name not in list(schemes):  # unhashable values are refused, too
-        raise InvalidInputError(domains.choice("sampling", name, list(schemes), elsewhere=SCHEME_NAMES), "sampling")
+        raise InvalidInputError(domains.choice("sampling", name, list(schemes)), "sampling")
     known = {item.name: item for item in fields(schemes[name])}  # type: ignore[arg-type]  # a scheme is a dataclass
     given = {key: value for key, value in keys.items() if value is not None}
     for key in given:
         if key not in known:
             takes = domains.listed(each for each in known if each in keys) if known else "none"
-            line = f"{key} {MISPLACED} {name!r}, whose keys are {takes}{_in_its_place(key, known, given)}"
+            line = f"{key} {MISPLACED} {name!r}, whose keys are {takes}"
             raise InvalidInputError(line, key)
     for key, item in known.items():
         if key not in given and item.default is MISSING and item.default_factory is MISSING:

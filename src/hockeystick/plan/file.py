@@ -44,13 +44,9 @@ MAX_BYTES = 10_000_000
 MAX_DOTS = 200
 """Most dots on a line of TOML: the parser's time grows with the square of the parts of a dotted key."""
 
-MAX_DOTS_IN_ALL = 5 * MAX_ROUNDS
-"""Most dots in a TOML file: each may be a nested table, a kilobyte in the parser's memory. No round has as many as five
-numbers with a decimal point."""
-
-MAX_BRACKETS = 2 * MAX_ROUNDS + 1000
-"""Most opening brackets, and most opening braces, in a TOML file: the parser keeps a kilobyte for each table. A round
-is written with two ``[`` or one ``{``; a thousand remain for the table of published claims."""
+MAX_MARKS = 5 * MAX_ROUNDS
+"""Most dots, most opening brackets and most opening braces in a TOML file: each may be a table, a kilobyte in the
+parser's memory. No round has as many as five numbers with a decimal point, or more than two brackets."""
 
 ON_A_LINE = 8
 """Elements of a list that are written on one line of TOML."""
@@ -258,18 +254,10 @@ def _syntax_of(path: str | Path) -> str:
     except TypeError:
         raise InvalidInputError(f"the path of a plan file must be a string or a Path; received {shown(path)}") from None
     if ending not in _ENDINGS:
-        what = "this is a directory; the" if _is_folder(path) else "the"
         report = ending in (".html", ".md")
         hint = "`hockeystick verify` reads reports" if report else "`hockeystick new` writes a first one"
-        raise InvalidInputError(f"{place(path)}: {what} name of a plan file must end in .toml or .json; {hint}")
+        raise InvalidInputError(f"{place(path)}: the name of a plan file must end in .toml or .json; {hint}")
     return _ENDINGS[ending]
-
-
-def _is_folder(path: str | Path) -> bool:
-    try:
-        return Path(path).is_dir()
-    except OSError:  # a name that is too long
-        return False
 
 
 def _decoded(content: str | bytes) -> str:
@@ -305,12 +293,11 @@ def _check_toml_size(text: str) -> None:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") > MAX_DOTS:
             raise InvalidInputError(f"line {number} has more than {MAX_DOTS} dots, the limit for a plan; break it up")
-    for characters, most in ((".", MAX_DOTS_IN_ALL), ("[", MAX_BRACKETS), ("{", MAX_BRACKETS)):
-        received = text.count(characters)
-        if received > most:
+    for mark in ".[{":
+        if text.count(mark) > MAX_MARKS:
             raise InvalidInputError(
-                f"a plan may contain {characters!r} at most {most} times, enough for {MAX_ROUNDS} rounds; received "
-                f"{received}; give repeated rounds once, with a count"
+                f"a plan may contain {mark!r} at most {MAX_MARKS} times, enough for {MAX_ROUNDS} rounds; received "
+                f"{text.count(mark)}; give repeated rounds once, with a count"
             )
 
 
@@ -321,12 +308,9 @@ def _parsed_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
     except RecursionError:
         raise InvalidInputError("not a plan: objects or lists nested too deeply") from None
-    except json.JSONDecodeError as error:
-        place = f"(at line {error.lineno}, column {error.colno})"
-        raise InvalidInputError(f"not valid JSON: {one_line(error.msg)} {place}") from None
     except InvalidInputError:
         raise
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # JSONDecodeError, or a number of thousands of digits
         raise InvalidInputError(f"not valid JSON: {one_line(str(error))}") from None
 
 

@@ -1,4 +1,4 @@
-"""Names that other tools use for mechanisms, sampling schemes and keys, with the corresponding names of this library.
+"""Names that other tools use for keys of a round, with the corresponding names of this library.
 
 Only exact synonyms are listed, not names that other tools use for several things. They appear only in messages that
 refuse an unknown name. They are never accepted, so that plan files have one spelling for each thing.
@@ -7,40 +7,6 @@ refuse an unknown name. They are never accepted, so that plan files have one spe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-
-MECHANISM_NAMES: Mapping[str, str] = {
-    "above-threshold": "sparse-vector",
-    "bounded-range": "exponential",
-    "exponential-mechanism": "exponential",
-    "geometric": "discrete-laplace",
-    "generalized-randomized-response": "randomized-response",
-    "grr": "randomized-response",
-    "k-randomized-response": "randomized-response",
-    "k-rr": "randomized-response",
-    "krr": "randomized-response",
-    "noisy-max": "report-noisy-max",
-    "normal": "gaussian",
-    "partition-selection": "laplace-threshold",
-    "pure-dp": "approximate-dp",
-    "rnm": "report-noisy-max",
-    "svt": "sparse-vector",
-    "two-sided-geometric": "discrete-laplace",
-}
-"""Names of mechanisms: in most libraries the geometric mechanism has two-sided noise, which is discrete Laplace.
-
-Partitions are selected by a noisy count over a threshold, with Laplace noise if a tool has only one kind.
-"""
-
-SCHEME_NAMES: Mapping[str, str] = {
-    "balls-and-bins": "random-allocation",
-    "balls-in-bins": "random-allocation",
-    "bernoulli": "poisson",
-    "bootstrap": "with-replacement",
-    "fixed-size": "without-replacement",
-    "full-batch": "none",
-    "permutation": "shuffled",
-}
-"""Names of sampling schemes."""
 
 KEY_NAMES: Mapping[str, tuple[str, ...]] = {
     "b": ("scale",),

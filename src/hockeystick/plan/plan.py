@@ -25,7 +25,6 @@ from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
 from hockeystick.values.domains import unmet
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
-from hockeystick.values.frozen import FrozenDict
 from hockeystick.values.late import found
 
 if TYPE_CHECKING:
@@ -109,17 +108,17 @@ class Plan(metaclass=NamedArguments):
         canonical = [item for item in merged.values() if item.count] or list(merged.values())
         if len(canonical) > 1:
             canonical.sort(key=Round.sort_key)
-        object.__setattr__(self, "rounds", tuple(canonical))
-        object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
-        object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
-        object.__setattr__(self, "published", None if published is None else _frozen(published))
         who, records, partitions = checked_unit(unit, records_per_unit, partitions_per_unit)
-        object.__setattr__(self, "unit", who)
-        object.__setattr__(self, "records_per_unit", records)
-        object.__setattr__(self, "partitions_per_unit", partitions)
         if best_of is not None and not isinstance(best_of, BestOf):
             raise unmet("best_of", "must be a BestOf", best_of)
-        object.__setattr__(self, "best_of", best_of)
+        values = {
+            "rounds": tuple(canonical), "adjacency": Adjacency.parse(adjacency),
+            "delta_target": None if delta is None else target_delta(delta),
+            "published": None if published is None else _copied(published),
+            "unit": who, "records_per_unit": records, "partitions_per_unit": partitions, "best_of": best_of,
+        }  # fmt: skip
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def __add__(self, other: Plan | Round) -> Plan:
         if isinstance(other, Round):
@@ -555,11 +554,11 @@ def _without_pair(item: Round, direction: Direction, records: int) -> bool:
         return False
 
 
-def _frozen(published: object) -> FrozenDict:
-    """Return an immutable copy of the published claims."""
+def _copied(published: object) -> dict[str, Any]:
+    """Return a copy of the published claims."""
     if not isinstance(published, Mapping):
         raise unmet("published", "must be a dictionary, such as {'source': 'a page'}", published)
-    return FrozenDict(published)
+    return dict(published)
 
 
 def asked_delta(plan: Plan, delta: float | None) -> float:

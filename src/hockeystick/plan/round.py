@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +76,11 @@ class Round(metaclass=NamedArguments):
     def _count_epochs(self) -> None:
         if self.of_run:
             raise unmet("epochs", "cannot be used with correlated noise; give count, the number of runs", self.epochs)
-        self._refuse_broken_epochs()
-        epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
+        epochs = domains.whole(
+            self.epochs,  # type: ignore[arg-type]  # not None
+            "epochs",
+            "passes over the data; for a partial pass, give the number of steps, count in a plan file",
+        )
         each, together = steps_of_epoch(self.sampling), self.steps_per_round
         count, left = divmod(epochs * each, together)
         if left:
@@ -98,19 +100,6 @@ class Round(metaclass=NamedArguments):
             )
         object.__setattr__(self, "epochs", epochs)
         object.__setattr__(self, "count", count)
-
-    def _refuse_broken_epochs(self) -> None:
-        """Refuse a fractional number of epochs, with a message that names the number of steps to give instead."""
-        said, each = self.epochs, self.sampling.steps_per_epoch
-        if isinstance(said, float) and 0 < said < domains.MAX_COUNT and not said.is_integer() and each is not None:
-            from hockeystick.values.exact import decimal
-
-            steps = math.ceil(decimal(said) * each)
-            raise InvalidInputError(
-                f"epochs must be a whole number; received {said!r}, which is {steps} steps at {each} steps per epoch; "
-                "give steps (count in a plan file) instead",
-                "epochs",
-            )
 
     def __repr__(self) -> str:
         often = f"count={self.count}" if self.epochs is None else f"epochs={self.epochs}"

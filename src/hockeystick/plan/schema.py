@@ -20,7 +20,7 @@ from hockeystick.plan.labels import LABELS, MEANINGS, checked_label
 from hockeystick.plan.labels import LONGEST as LONGEST_LABEL
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.mechanisms.registry import MECHANISMS
-from hockeystick.plan.other_names import MECHANISM_NAMES, SCHEME_NAMES, key_meant
+from hockeystick.plan.other_names import key_meant
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.plan.selection import LAWS, MEAN, SHAPE
@@ -314,14 +314,12 @@ def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
             return InvalidInputError(f"unknown key {slips[0]!r}; did you mean 'mechanism'?", "mechanism")
         return InvalidInputError(f"mechanism is missing; it must be one of {few}", "mechanism")
     if item["mechanism"] not in names:
-        elsewhere = str(item["mechanism"]).lower().replace("_", "-")
-        close = nearest(item["mechanism"], names, ANOTHER) or MECHANISM_NAMES.get(elsewhere)
+        close = nearest(item["mechanism"], names, ANOTHER)
         absent = ", which is not supported" if isinstance(item["mechanism"], str) else ""
         hint = absent if close is None else f"; did you mean {close!r}?"
         line = f"mechanism must be one of {few}; received {shown(item['mechanism'])}{hint}"
         return InvalidInputError(line, "mechanism")
-    schemes = [kind.name for kind in SAMPLINGS]
-    return InvalidInputError(choice("sampling", item["sampling"], schemes, elsewhere=SCHEME_NAMES), "sampling")
+    return InvalidInputError(choice("sampling", item["sampling"], [kind.name for kind in SAMPLINGS]), "sampling")
 
 
 def unknown(key: object, known: Iterable[str]) -> str:
