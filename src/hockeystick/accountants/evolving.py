@@ -59,14 +59,12 @@ class Evolution:
 
     Attributes:
         laws: pairs (law, count): of the rounds after one stage, of the sums of groups after both.
-        sizes: number of points of each lattice used so far.
         bias: bound on the part of the error of the rounded sum that comes from means not kept exactly.
         lost: bound on the probability that some loss or some sum of a group lies outside its domain.
         error: bound on the mass misplaced by the rounding of Fourier transforms.
     """
 
     laws: list[tuple[Rounded, int]]
-    sizes: list[int]
     bias: float = 0.0
     lost: float = 0.0
     error: float = 0.0
@@ -122,7 +120,6 @@ class EvolvingAccountant(CouplingAccountant):
         rounds = self.rounds_of(composition, gap(composition.count), log_lost(composition.count) - 8.0)
         evolution = Evolution(
             rounds,
-            [len(law.above.mass) for law, _ in rounds],
             bias=sum(count * law.bias for law, count in rounds),
             lost=sum(count * law.lost for law, count in rounds),
         )
@@ -139,7 +136,7 @@ class EvolvingAccountant(CouplingAccountant):
     def _grouped(
         self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float
     ) -> Evolution:
-        after = Evolution([], list(before.sizes), before.bias, before.lost)
+        after = Evolution([], before.bias, before.lost)
         windows: list[Window] = []
         points = 0
         for group, _ in groups:  # count all windows before composing the first group
@@ -155,7 +152,6 @@ class EvolvingAccountant(CouplingAccountant):
             found = Grouped.of(above, below, window)
             law = _coarsened(found, above[0][0].gap, gap)
             after.laws.append((law, times))
-            after.sizes.append(len(found.most))
             after.bias += times * (law.bias + gap * law.lost)
             after.lost += times * law.lost
             after.error += times * 2 * found.error

@@ -2,7 +2,7 @@
 
 Koskela, Jalko, Honkela 2020 [KJH20]: the density of the loss is sampled at n points of ``[-L, L)``, and its k-th
 convolution power C is computed by the fast Fourier transform. Then
-``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, and Newton's iteration finds epsilon. This is an estimate. The
+``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, which is inverted for epsilon. This is an estimate. The
 certified bounds follow Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], and for different rounds Koskela, Honkela 2021
 [KH21]. Losses are rounded up to the grid for the upper end, and down for the lower end. The sum S is computed on a
 circle of length 2L, around which mass may wrap. With delta_circle the delta on the circle,
@@ -18,17 +18,13 @@ mass (``numerics/fourier.py``).
 
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
 so that the interval is about ``2Lk/n`` wide in epsilon; a delta below about 1e-10 is smaller than the transform's
-rounding error. ``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions
-above and below its density omega (``accountants/shared/density_errors.py``). Over k rounds, with gap h, the masses of a
-step function are off by a factor of ``e^(k h sup omega)``, so that this method needs some hundred times as many points.
-The estimate of 2020 has no known error bound: its points are too far apart where the density is steep, near the least
-loss, and it moves atoms to grid points.
+rounding error. The estimate of 2020 has no known error bound: its points are too far apart where the density is steep,
+near the least loss, and it moves atoms to grid points.
 
 With ``errors`` set to 1 or 2 the estimate gets an error bound, and the answer is certified. This works for sampled
 Gaussian rounds of one kind, when a record is removed, by the error analysis of [KJH20], version 1, Section 10
 (``accountants/shared/density_errors.py``). ``errors=1`` uses the larger of the printed and the proved error terms;
-``errors=2`` uses the proved terms. Newton's iteration begins at ``start``, 0 by default; [KJH20] begins at the epsilon
-of fewer rounds.
+``errors=2`` uses the proved terms.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ import numpy as np
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared import lattice
-from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors, between
+from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
 from hockeystick.accountants.shared.privacy_curve import LOST
 from hockeystick.accountants.shared.tilted import reach_of
@@ -51,6 +47,7 @@ from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.lattice import SUM_ERROR, Tail
 from hockeystick.numerics.meet import lower_end, upper_end
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF, exp_above, exp_below
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
@@ -66,8 +63,6 @@ MAX_WORK = (1.2e7, 2.8e6)  # most points times distinct rounds: estimate (about 
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, unless a small delta requires less
 MOST_SCALE = 30.0  # log of the largest product of the rounds' masses, which is 1 except for rounding and lost mass
 SHARE = 1e-3  # mass that an automatic window leaves outside, as a fraction of delta
-NEWTON_STEPS = 200  # largest number of steps of Newton's iteration
-SETTLED = 1e-12  # the iteration stops at a step this small relative to 1 + epsilon
 WIDE = "the error terms are as large as delta; increase points, decrease length or use fewer rounds"
 """Reason for a wide interval of delta."""
 
@@ -79,16 +74,11 @@ class FourierAccountant(PublishedAccountant):
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
     points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("number of points n in the window")] = None
     rounding: Annotated[
-        int,
-        domains.whole_numbers(0, 2).of(
-            "1 for certified ends from rounding losses up and down, 2 for certified ends from bounding their density, "
-            "0 for the density itself"
-        ),
+        int, domains.whole_numbers(0, 1).of("1 for certified ends by rounding losses up and down, 0 for an estimate")
     ] = 1
     errors: Annotated[
         int, domains.whole_numbers(0, 2).of("1 for the density with its published error terms, 2 with the proved ones")
     ] = 0
-    start: Annotated[float, domains.AT_LEAST_ZERO.of("starting epsilon of Newton's iteration")] = 0.0
 
     name = "fourier"
     summary = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
@@ -106,10 +96,18 @@ class FourierAccountant(PublishedAccountant):
         return estimated_delta(directions, epsilon, self.name, self._log_delta)
 
     def _epsilon(self, composition: Composition, delta: float) -> float:
-        return newton(self.estimate(composition, SHARE * delta), delta, self.start)
+        composed = self.estimate(composition, SHARE * delta)
+        if composed.noise >= 0.5 * delta:
+            raise NotApplicableError(
+                f"the rounding of the transform, the window and the grid have an error of {composed.noise:.1e}, too "
+                f"large for a delta of {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
+            )
+        if composed.delta(0.0) <= delta:
+            return 0.0
+        return root(lambda at: composed.delta(at) - delta, 0.0, float(composed.losses[-1]), xtol=1e-13, rtol=1e-13)
 
     def _log_delta(self, composition: Composition, epsilon: float) -> float:
-        return _log(self.estimate(composition, WRAPPED, epsilon).delta(epsilon)[0])
+        return _log(self.estimate(composition, WRAPPED, epsilon).delta(epsilon))
 
     def estimate(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Composed:
         """Return the composition of sampled densities, the estimate of 2020."""
@@ -124,9 +122,9 @@ class FourierAccountant(PublishedAccountant):
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:
             return WithErrors.of(composition, grid, self.errors == 1)
-        law = between if self.rounding == 2 else rounded
         below, above = (
-            [(law(pair, grid, side), count) for pair, count in composition.rounds] for side in (Side.BELOW, Side.ABOVE)
+            [(rounded(pair, grid, side), count) for pair, count in composition.rounds]
+            for side in (Side.BELOW, Side.ABOVE)
         )
         tilt = lattice.LEAST_TILT
         window = lattice.window_on(above, tilt, -grid.length, grid.length)
@@ -213,15 +211,10 @@ class Composed:
         relative = math.expm1(power.scale_error + 64 * UNIT_ROUNDOFF) * float(np.abs(mass).sum())
         return cls(losses, mass, power.error * scale * (1 + 1e-9) * len(mass) + relative, lattice.infinite_mass(rounds))
 
-    def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return delta at eps >= 0 and minus its derivative.
-
-        These are ``sum (1 - e^(eps - s)) C(s)`` and ``sum e^(eps - s) C(s)``. Both sums are over the losses s > eps,
-        with C(s) the mass at s.
-        """
+    def delta(self, epsilon: float) -> float:
+        """Return delta at eps >= 0: ``sum (1 - e^(eps - s)) C(s)`` over the losses s > eps, with C(s) the mass at s."""
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
-        mass, beyond = self.mass[first:], epsilon - self.losses[first:]
-        return float(-(np.expm1(beyond) * mass).sum()), float((np.exp(beyond) * mass).sum())
+        return float(-(np.expm1(epsilon - self.losses[first:]) * self.mass[first:]).sum())
 
 
 @dataclass(frozen=True)
@@ -273,8 +266,8 @@ class WithErrors:
 
     def log_delta(self, low: float, high: float) -> tuple[float, float]:
         """Return a lower bound on log delta at epsilon ``low``, and an upper bound at epsilon ``high``."""
-        lower = (self.composed.delta(low)[0] - self.below) * (1 - SUM_ERROR)
-        upper = min((self.composed.delta(high)[0] + self.above) * (1 + SUM_ERROR), 1.0)
+        lower = (self.composed.delta(low) - self.below) * (1 - SUM_ERROR)
+        upper = min((self.composed.delta(high) + self.above) * (1 + SUM_ERROR), 1.0)
         return _log(lower), _log(upper)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:
@@ -288,34 +281,6 @@ class WithErrors:
         upper = upper_end(lambda at: self.log_delta(at, at)[1], high, 0.5 * top, 1 / top, lattice.PRECISION)
         lower = lower_end(lambda at: self.log_delta(at, at)[0], low, min(upper, top), 1 / top, lattice.PRECISION)
         return lower, upper
-
-
-def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
-    """Return the epsilon >= 0 at which the composition has this delta, by Newton's iteration from ``start``.
-
-    The iteration is in ``e^epsilon``, of which delta is a convex function: begun below the root, it increases to the
-    root. In epsilon itself it might overshoot. A start above the root is replaced by 0.
-
-    Raises:
-        NotApplicableError: delta is below the noise of the masses, or the iteration does not converge.
-    """
-    if composed.noise >= 0.5 * delta:
-        raise NotApplicableError(
-            f"the rounding of the transform, the window and the grid have an error of {composed.noise:.1e}, too "
-            f"large for a delta of {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
-        )
-    epsilon = start if start and composed.delta(start)[0] > delta else 0.0
-    for _ in range(NEWTON_STEPS):
-        value, slope = composed.delta(epsilon)
-        if value <= delta or slope <= 0:
-            return epsilon
-        step = math.log1p((value - delta) / slope)
-        epsilon += step
-        if step <= SETTLED * (1 + epsilon):
-            return epsilon
-    raise NotApplicableError(
-        f"Newton's iteration for epsilon at delta {delta:.3g} does not converge; use accountant 'contour' or 'grid'"
-    )
 
 
 def _log(value: float) -> float:

@@ -16,10 +16,8 @@ the rest is for losses outside the domain [-L, L] of a round. The sum is compute
 wraps around the circle, and on the rounding error of the Fourier transform, widen delta~
 (``accountants/shared/lattice.py``). A bound on the error of the means is added to eps_error.
 
-The gap and the half-width L of the domain are chosen here, unless ``mesh`` and ``length`` give them, as in Algorithm 1.
-A sufficient length is ``L = 2 + max(eps_error + eps(delta_error / 4), max_i eps_i(delta_error / 8 k))`` (Remark 5.6,
-:func:`domain_length`), by the bound of Lemma 5.4 (:func:`tail_mass`). A shorter domain is accepted as long as the mass
-outside it is at most five sixths of delta_error.
+The option ``mesh`` gives the gap in place of ``eps_error``, as in Algorithm 1. The domain of each round is chosen by
+the mass outside it, in place of the bounds of Lemma 5.4 and Remark 5.6.
 
 Cost: ``n log n`` with ``n = L / h``, where ``1 / h`` is about ``sqrt(k log(1 / delta_error)) / eps_error``.
 
@@ -39,8 +37,7 @@ from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
-from hockeystick.pairs import Composition, RenyiComposition
-from hockeystick.pairs.renyi import renyi_epsilon
+from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 
@@ -94,14 +91,6 @@ class CouplingAccountant(BracketAccountant):
             delta: approximate delta of the finite losses.
         """
 
-    def enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
-        """Return two compositions: of the laws with masses rounded up, and of those with masses rounded down."""
-        return lattice.Enclosed.of(rounds.above, rounds.below, tilt, lattice.window_of(rounds.above, tilt), self.remedy)
-
-    def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
-        """Return the reason why epsilon has no finite upper end."""
-        return "delta is within rounding of the mass at infinite loss"
-
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``.
 
@@ -115,8 +104,8 @@ class CouplingAccountant(BracketAccountant):
         rounds = self.coupled(composition, math.log(error), finite)
         low = math.log(delta - (least - composition.standing_mass) + error) + 1e-15
         high = math.log(finite - error) - 1e-15
-        lower, upper = self.enclosed(rounds, lattice.tilt_for_delta(rounds.below, high)).epsilon(low, high)
-        reason = self.no_epsilon(composition, rounds.distance, math.log(error)) if math.isinf(upper) else None
+        lower, upper = self._enclosed(rounds, lattice.tilt_for_delta(rounds.below, high)).epsilon(low, high)
+        reason = "delta is within rounding of the mass at infinite loss" if math.isinf(upper) else None
         return Ends(max(lower - rounds.distance, 0.0), upper + rounds.distance, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
@@ -127,7 +116,7 @@ class CouplingAccountant(BracketAccountant):
         guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
         rounds = self.coupled(composition, log_error, math.exp(guess))
-        found = self.enclosed(rounds, lattice.tilt_for_epsilon(rounds.below, epsilon))
+        found = self._enclosed(rounds, lattice.tilt_for_epsilon(rounds.below, epsilon))
         lower, upper = found.log_delta(epsilon + rounds.distance, epsilon - rounds.distance)
         lower, upper = log_less(lower, log_error), log_plus(upper, log_error)
         least, most = composition.infinite_mass_ends
@@ -138,9 +127,11 @@ class CouplingAccountant(BracketAccountant):
             lower = log_plus(lower, math.log(least)) - 1e-12
         return Ends(min(lower, upper), upper)
 
-    def rounds_of(
-        self, composition: Composition, gap: float, log_lost: float, length: float = math.inf
-    ) -> list[tuple[Rounded, int]]:
+    def _enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
+        window = lattice.window_of(rounds.above, tilt)
+        return lattice.Enclosed.of(rounds.above, rounds.below, tilt, window, self.remedy)
+
+    def rounds_of(self, composition: Composition, gap: float, log_lost: float) -> list[tuple[Rounded, int]]:
         """Return the rounded law of each kind of round, with its count.
 
         Raises:
@@ -153,7 +144,7 @@ class CouplingAccountant(BracketAccountant):
             points += (high - low) / gap
             if points > lattice.MAX_ROUND_POINTS:
                 raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self.remedy}")
-            one = rounded(pair, gap, log_lost, length, kinds=len(composition.rounds))
+            one = rounded(pair, gap, log_lost, kinds=len(composition.rounds))
             mass = 0.5 * float(one.above.mass.sum() + one.below.mass.sum())
             excess += count * max(mass + one.lost + pair.infinite_mass - 1, 0.0)
             if excess > EXCESS:
@@ -176,11 +167,9 @@ class PrvAccountant(CouplingAccountant):
 
     Args:
         mesh: gap h itself, in place of ``eps_error``, which is then ``h sqrt((k / 2) log(12 / delta_error))``.
-        length: half-width L of the domain of every round and of the circle of the sum.
     """
 
     mesh: Annotated[float | None, domains.POSITIVE.of("mesh size h, instead of eps_error")] = None
-    length: Annotated[float | None, domains.POSITIVE.of("half-width L of the domain of the losses")] = None
 
     name = "prv"
     summary = "certified: mean-preserving rounding of losses, composed by FFT, +- eps_error"
@@ -196,13 +185,12 @@ class PrvAccountant(CouplingAccountant):
         gap = self.mesh or self.eps_error / spread
         distance = gap * spread if self.mesh else self.eps_error
         log_lost = log_error - math.log(4 * composition.count) - 8.0
-        rounds = self.rounds_of(composition, gap, log_lost, self.length or math.inf)
+        rounds = self.rounds_of(composition, gap, log_lost)
         lost = sum(count * found.lost for found, count in rounds)
         if not lost <= DOMAINS * math.exp(log_error):  # the theorem allows no more mass outside the domains
-            longer = f"length to {domain_length(composition, distance, log_error):.3g}, or " if self.length else ""
             raise NotApplicableError(
                 f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set "
-                f"{longer}delta_error to a larger value, or use accountant 'contour' or 'grid'"
+                "delta_error to a larger value, or use accountant 'contour' or 'grid'"
             )
         bias = sum(count * found.bias for found, count in rounds)
         return Rounding(
@@ -211,59 +199,10 @@ class PrvAccountant(CouplingAccountant):
             distance=float(distance + bias) * (1 + 1e-14),
         )
 
-    def enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
-        """Return two compositions: of the laws with masses rounded up, and of those with masses rounded down.
-
-        If ``length`` is given, the laws are not tilted by more than a negligible amount: Algorithm 1 has no tilt.
-        """
-        if not self.length:
-            return super().enclosed(rounds, tilt)
-        window = lattice.window_on(rounds.above, lattice.LEAST_TILT, -self.length, self.length)
-        return lattice.Enclosed.of(rounds.above, rounds.below, lattice.LEAST_TILT, window, self.remedy)
-
-    def no_epsilon(self, composition: Composition, distance: float, log_error: float) -> str:
-        """Return the reason why epsilon has no finite upper end: a circle too short, if ``length`` is given."""
-        if not self.length:
-            return super().no_epsilon(composition, distance, log_error)
-        longer = domain_length(composition, distance, log_error)
-        return f"the circle of half-width {self.length:g} may wrap around more than delta; set length to {longer:.3g}"
-
     @property
     def remedy(self) -> str:
         """Advice for a lattice with too many points."""
         return f"increase mesh, for example to {4 * self.mesh:g}" if self.mesh else super().remedy
-
-
-def tail_mass(delta: float, epsilon: float, t: float) -> float:
-    """Return an upper bound on ``P(|Y| >= epsilon + t)`` for the loss Y of a mechanism (Lemma 5.4 of Gopi et al.).
-
-    Args:
-        delta: delta at which the mechanism is (epsilon, delta)-differentially private in both directions.
-        epsilon: epsilon, 0 or greater.
-        t: distance, greater than 0.
-
-    Raises:
-        InvalidInputError: ``t`` is not positive.
-
-    >>> round(tail_mass(3e-9, 1.0, 2.0), 11)
-    3.64e-09
-    """
-    domains.POSITIVE.of("distance beyond epsilon").check(t, "t")
-    return delta * (1 + math.exp(-epsilon - t)) / -math.expm1(-t)
-
-
-def domain_length(composition: Composition, distance: float, log_error: float) -> float:
-    """Return the half-width L of Remark 5.6 of Gopi, Lee, Wutschitz; Renyi bounds replace the exact epsilons there.
-
-    Args:
-        composition: all rounds in one direction.
-        distance: ``eps_error``.
-        log_error: logarithm of ``delta_error``.
-    """
-    whole = renyi_epsilon(composition, log_error - math.log(4)).value
-    each = log_error - math.log(8 * composition.count)
-    single = max(renyi_epsilon(RenyiComposition([(pair, 1)]), each).value for pair, _ in composition.rounds)
-    return 2 + max(distance + whole, single)
 
 
 def log_plus(log_a: float, log_b: float) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,24 @@ from hockeystick.plan.round import Round
 from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import Asked, ask
+from hockeystick.plot.plans import EPSILON, ROUNDS
 from hockeystick.report.cold import cold
 
 Say = Callable[[str], None]
 
 CERTIFIED = "certified"  # label of the bracket, in tables and legends
+STYLES = {
+    "buckets, plain transform": "gdp",
+    "closed form": "gdp",
+    "moments accountant": "zcdp",
+    "order 0": "connect-the-dots",
+    "order 1": "characteristic-function",
+    "plain Fourier transform": "fourier",
+    "Renyi accountant": "zcdp",
+}
+"""Accountant whose style is used, by label; a label that is an accountant's name has its own style."""
+
+XLABELS = {"rounds": ROUNDS, "at": EPSILON, "points": "points $n$"}  # labels of horizontal axes, by column
 
 
 @dataclass(frozen=True)
@@ -182,17 +196,21 @@ def add(table: Table, label: str, options: str, setting: Setting, question: tupl
     )
 
 
-def lines(table: Table, x: str, styles: Mapping[str, str], skip: Sequence[str] = ()) -> list[Line]:
+def line(label: str, x: Sequence[float], y: Sequence[float], lower: Sequence[float] | None = None) -> Line:
+    """Return a line in the style of its label."""
+    return Line(label, x, y, lower, STYLES.get(label, ""))
+
+
+def lines(table: Table, x: str) -> list[Line]:
     """Return a line for each method: its answers against the column ``x``."""
     out = []
     for label in table.values("method"):
-        if label == CERTIFIED or label in skip:
+        if label == CERTIFIED:
             continue
         own = table.where(method=label)
         lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # a lower end of 0 says nothing
         two_sided = any(low > 0 for low in lower)
-        style = styles.get(str(label), "")
-        out.append(Line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None, style))
+        out.append(line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None))
     return out
 
 
@@ -202,19 +220,22 @@ def bracket(table: Table, x: str) -> Bracket:
     return Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
 
 
-def timed(table: Table, styles: Mapping[str, str]) -> list[Line]:
+def panel(table: Table, x: str, ylabel: str, **more: Any) -> Panel:
+    """Return a panel of all answers against the column ``x``, with the certified bracket."""
+    return Panel(XLABELS[x], ylabel, lines(table, x), bracket(table, x), **more)
+
+
+def timed(table: Table) -> list[Line]:
     """Return a line for each method: its running time in seconds against the number of rounds."""
     out = []
     for label in table.values("method"):
         own = table.where(lambda row: row["value"] != "", method=label)  # the time of a refusal is meaningless
         shown = BRACKET if label == CERTIFIED else str(label)
-        out.append(Line(shown, own.numbers("rounds"), own.numbers("seconds"), style=styles.get(shown, "")))
+        out.append(line(shown, own.numbers("rounds"), own.numbers("seconds")))
     return out
 
 
-def off(
-    table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str], distance: Callable[[float, float], float]
-) -> list[Line]:
+def off(table: Table, x: str, labels: Sequence[str], distance: Callable[[float, float], float]) -> list[Line]:
     """Return a line for each method: the distance of its answers from the certified estimate, against the column ``x``.
 
     If a method gives two ends, its estimate between them is taken as its answer.
@@ -226,7 +247,7 @@ def off(
         between = any(not math.isnan(low) for low in own.numbers("lower"))
         values = own.numbers("estimate" if between else "value")
         errors = [distance(value, true) for value, true in zip(values, truth, strict=True)]
-        out.append(Line(label, own.numbers(x), errors, style=styles.get(label, "")))
+        out.append(line(label, own.numbers(x), errors))
     return out
 
 

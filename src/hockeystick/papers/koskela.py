@@ -7,7 +7,6 @@ All are from the first version of the paper.
 - Figures 1 and 2: rate 0.01, noise 1, 2 and 3, up to 4,000 rounds, L = 20, n = 5e6. Figure 1 is for add/remove, and
   compares with TensorFlow's moments accountant. Figure 2 is for substitution, and compares with the Renyi accountant of
   Wang, Balle, Kasiviswanathan 2019 [WBK19].
-- Figure 3: like Figure 1, but up to 50,000 rounds and with L = 40.
 
 The published epsilons of Table 1 have two errors (``koskela_table.py``). First, one sample of the density lies below
 the smallest possible loss, where the density is 0: the spurious sample. Second, Newton's iteration stops once the
@@ -22,16 +21,13 @@ stopping, from the spurious sample, and from all other causes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hockeystick.papers.experiment import Experiment, Method, Say, Setting, answers, bracket, lines, off, spread
+from hockeystick.papers.experiment import Experiment, Method, Say, Setting, answers, off, panel, spread
 from hockeystick.papers.koskela_table import Iterate, Samples, composed, newton
 from hockeystick.papers.table import Table
 from hockeystick.plot import Line, Panel
-from hockeystick.plot.asked import Asked
 from hockeystick.plot.panel import Scale
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
@@ -39,8 +35,8 @@ SOURCE = "Koskela, Jälkö, Honkela 2020 [KJH20]"  # citation of the figures
 RATE, TARGET, ROUNDS_OF_TABLE = 0.01, 1e-6, 10_000  # sample rate, delta, and rounds of Table 1
 NOISES = (1.0, 2.0, 3.0)  # noise multipliers of the figures
 NOISES_OF_TABLE = (1.0, 2.0)  # noise multipliers of Table 1
-LENGTH, WIDE, POINTS = 20.0, 40.0, 5_000_000  # L of Figures 1 and 2, L of Figure 3, and n
-ROUNDS_SHOWN, MANY_ROUNDS = 4000, 50_000  # largest number of rounds in Figures 1 and 2, and in Figure 3
+LENGTH, POINTS = 20.0, 5_000_000  # L and n of Figures 1 and 2
+ROUNDS_SHOWN = 4000  # largest number of rounds in Figures 1 and 2
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-6}}$"
 
 
@@ -49,8 +45,6 @@ MOMENTS = Method("moments accountant", "rdp", lambda setting: {"orders": 32, "co
 
 SUBSAMPLED_RENYI = Method("Renyi accountant", "rdp", batches=True)
 """The accountant of Wang, Balle, Kasiviswanathan 2019 [WBK19]: batches of a fixed size, drawn without replacement."""
-
-STYLES = {MOMENTS.label: "zcdp", SUBSAMPLED_RENYI.label: "zcdp"}  # accountant whose style each label uses
 
 RESIDUAL = 1e-9
 """Residual at which the iteration stops; anything from 3.35e-10 to 1.22e-9 gives the same twenty published values."""
@@ -175,51 +169,24 @@ def _entry(table: Table, half: str, noise: float, points: int, length: float) ->
     )
 
 
-@dataclass(frozen=True)
-class WarmStart(Method):
-    """Method whose Newton iteration starts at the epsilon found for fewer rounds.
-
-    More rounds do not decrease delta, so the start is at most the wanted epsilon.
-
-    Attributes:
-        reached: number of rounds and epsilon of the latest call, for each noise multiplier.
-    """
-
-    reached: dict[float, tuple[int, float]] = field(default_factory=dict, compare=False)
-
-    def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Return the method's answer, its options as a text, and the adjacency."""
-        rounds, epsilon = self.reached.get(setting.noise, (0, 0.0))
-        begin = {"start": epsilon} if 0 < rounds < setting.rounds else {}
-        warm = Method(self.label, self.accountant, lambda given: {**self.options(given), **begin}, self.batches)
-        found = warm.ask(setting, quantity, at, times)
-        self.reached[setting.noise] = (setting.rounds, found[0].value)
-        return found
-
-
-def estimate(full: bool, length: float = LENGTH) -> Method:
+def estimate(full: bool) -> Method:
     """Return the published method, which samples the density on the published window.
 
-    At the small size, the mesh is ten times coarser. Newton's iteration starts at the epsilon found for fewer rounds,
-    as in Section 8.
-
-    Args:
-        full: True for the published size.
-        length: half-width L of the window.
+    At the small size, the mesh is ten times coarser.
     """
-    points = POINTS if full else round(POINTS / 10 * length / LENGTH)
-    return WarmStart("fourier", options=lambda setting: {"length": length, "points": points, "rounding": 0})
+    points = POINTS if full else POINTS // 10
+    return Method("fourier", options=lambda setting: {"length": LENGTH, "points": points, "rounding": 0})
 
 
-def _by_noise(methods: Sequence[Method], adjacency: str, most: int, full: bool, say: Say) -> Table:
-    counts = spread(full, most / 40, most, 9, 2, logarithmic=False)
+def _by_noise(opponent: Method, adjacency: str, full: bool, say: Say) -> Table:
+    counts = spread(full, ROUNDS_SHOWN / 40, ROUNDS_SHOWN, 9, 2, logarithmic=False)
     settings = [Setting(noise, RATE, k, adjacency) for noise in NOISES for k in counts]
-    return answers(methods, settings, [("epsilon", TARGET)], say)
+    return answers((opponent, Method("rdp"), estimate(full)), settings, [("epsilon", TARGET)], say)
 
 
 def figure_1(full: bool, say: Say) -> Table:
     """Return epsilon for add/remove, up to 4,000 rounds."""
-    return _by_noise((MOMENTS, Method("rdp"), estimate(full)), "remove", ROUNDS_SHOWN, full, say)
+    return _by_noise(MOMENTS, "remove", full, say)
 
 
 def figure_2(full: bool, say: Say) -> Table:
@@ -227,16 +194,7 @@ def figure_2(full: bool, say: Say) -> Table:
 
     The Renyi accountant assumes batches of a fixed size.
     """
-    return _by_noise((SUBSAMPLED_RENYI, Method("rdp"), estimate(full)), "replace-one", ROUNDS_SHOWN, full, say)
-
-
-def figure_3(full: bool, say: Say) -> Table:
-    """Return epsilon for add/remove, up to 50,000 rounds.
-
-    The Gaussian accountant (``gdp``), a central limit approximation, is not in the published figure.
-    """
-    methods = (MOMENTS, Method("rdp"), estimate(full, WIDE), Method("gdp"))
-    return _by_noise(methods, "remove", MANY_ROUNDS, full, say)
+    return _by_noise(SUBSAMPLED_RENYI, "replace-one", full, say)
 
 
 def panels_table(table: Table) -> Sequence[Panel]:
@@ -247,7 +205,7 @@ def panels_table(table: Table) -> Sequence[Panel]:
     """
     out = []
     for half, x, xlabel in (("n", "points", "points $n$ at $L$ = 20"), ("L", "length", "half-width $L$ of the window")):
-        for noise in (1.0, 2.0):
+        for noise in NOISES_OF_TABLE:
             own = table.where(half=half, noise_multiplier=noise)
             shown = []
             for label, name, style in (
@@ -257,12 +215,10 @@ def panels_table(table: Table) -> Sequence[Panel]:
                 ("published", "published_error", "fourier"),
             ):
                 errors = [abs(value) for value in own.numbers(name)]
-                if any(not math.isnan(value) for value in errors):
-                    shown.append(Line(label, own.numbers(x), errors, style=style))
+                shown.append(Line(label, own.numbers(x), errors, style=style))
             xscale: Scale = "log" if half == "n" else "linear"
-            out.append(
-                Panel(xlabel, "distance from $\\varepsilon$", shown, None, xscale, "log", title=f"noise {noise:g}")
-            )
+            title = f"noise {noise:g}"
+            out.append(Panel(xlabel, "distance from $\\varepsilon$", shown, None, xscale, "log", title=title))
     return out
 
 
@@ -275,9 +231,9 @@ def panels_by_noise(table: Table) -> Sequence[Panel]:
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)
         reach = (0.0, max(own.numbers("rounds")))
-        shown, band = lines(own, "rounds", STYLES), bracket(own, "rounds")
-        above.append(Panel(ROUNDS, EPSILON_AT, shown, band, xlim=reach, ylim=(0, None), title=f"noise {noise:g}"))
-        errors = off(own, "rounds", [line.label for line in shown], STYLES, lambda value, true: abs(value / true - 1))
+        above.append(panel(own, "rounds", EPSILON_AT, xlim=reach, ylim=(0, None), title=f"noise {noise:g}"))
+        labels = [line.label for line in above[-1].lines]
+        errors = off(own, "rounds", labels, lambda value, true: abs(value / true - 1))
         below.append(Panel(ROUNDS, "relative error of $\\varepsilon$", errors, yscale="log", xlim=reach))
     return [*above, *below]
 
@@ -290,6 +246,5 @@ EXPERIMENTS = (
     Experiment(
         "koskela-2", "Substitution beside the Renyi accountant (Figure 2)", SOURCE, figure_2, panels_by_noise, 3, 2.3
     ),
-    Experiment("koskela-3", "Up to 50,000 rounds (Figure 3)", SOURCE, figure_3, panels_by_noise, 3, 2.3),
 )
 """Experiments of the paper."""

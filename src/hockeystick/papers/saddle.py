@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from hockeystick.papers.experiment import Experiment, Method, Say, Setting, answers, bracket, lines, off, spread
+from hockeystick.papers.experiment import Experiment, Method, Say, Setting, answers, off, panel, spread
 from hockeystick.papers.table import Table
-from hockeystick.plot import Line, Panel
+from hockeystick.plot import Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
@@ -35,8 +36,6 @@ METHODS = (
 )
 """Published methods, the accountant prv with an error of 0.1 in epsilon."""
 
-
-STYLES = {ORDER_1: "characteristic-function", ORDER_0: "connect-the-dots"}  # accountant whose style each label uses
 COMPARED = ("rdp", ORDER_1, ORDER_0, "saddle-point", "gdp")  # methods whose errors are drawn
 
 
@@ -67,16 +66,16 @@ def log_ratio(value: float, truth: float) -> float:
 
 def epsilon_panels(table: Table) -> Sequence[Panel]:
     """Return a panel of epsilon and a panel of its errors, each against rounds."""
-    ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-5}}$"
-    top = max(table.numbers("rounds"))
+    reach = (0.0, max(table.numbers("rounds")))
+    above = panel(table, "rounds", f"{EPSILON} at $\\delta$ = 10$^{{-5}}$", xlim=reach, ylim=(0, None))
     normal = table.where(method=ORDER_0)  # its certified ends are far apart; the talk shows the value in between
     shown = [
-        Line(ORDER_0, line.x, normal.numbers("estimate"), style=STYLES[ORDER_0]) if line.label == ORDER_0 else line
-        for line in lines(table, "rounds", STYLES)
+        replace(line, y=normal.numbers("estimate"), lower=None) if line.label == ORDER_0 else line
+        for line in above.lines
     ]
-    above = Panel(ROUNDS, ylabel, shown, bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))
-    errors = off(table, "rounds", COMPARED, STYLES, log_ratio)
-    return [above, Panel(ROUNDS, "|log| of $\\varepsilon$ over the truth", errors, yscale="log", xlim=(0, top))]
+    errors = off(table, "rounds", COMPARED, log_ratio)
+    below = Panel(ROUNDS, "|log| of $\\varepsilon$ over the truth", errors, yscale="log", xlim=reach)
+    return [replace(above, lines=shown), below]
 
 
 def curve_panels(table: Table) -> Sequence[Panel]:
@@ -84,11 +83,9 @@ def curve_panels(table: Table) -> Sequence[Panel]:
     above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)
-        shown, band = lines(own, "at", STYLES), bracket(own, "at")
-        reach, depth = (0.0, max(band.x)), (LEAST_DELTA / 10, 10.0)
-        title = f"noise {noise:g}"
-        above.append(Panel(EPSILON, DELTA, shown, band, yscale="log", title=title, xlim=reach, ylim=depth))
-        errors = off(own, "at", COMPARED, STYLES, log_ratio)
+        reach, depth = (0.0, max(own.numbers("at"))), (LEAST_DELTA / 10, 10.0)
+        above.append(panel(own, "at", DELTA, yscale="log", title=f"noise {noise:g}", xlim=reach, ylim=depth))
+        errors = off(own, "at", COMPARED, log_ratio)
         ylabel = "|log| of $\\delta$ over the truth"
         below.append(Panel(EPSILON, ylabel, errors, yscale="log", xlim=reach, ylim=(1e-5, 1e3)))
     return [*above, *below]

@@ -1,13 +1,12 @@
-"""Table with named columns, which can be written as CSV and read back."""
+"""Table with named columns, which can be written as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 Cell = str | float | int
 
@@ -57,13 +56,6 @@ class Table:
         writer.writerows([_text(cell) for cell in row] for row in self.rows)
         return out.getvalue()
 
-    @classmethod
-    def read(cls, path: Path) -> Table:
-        """Read a file that :meth:`csv` wrote."""
-        rows: Iterable[Sequence[str]] = csv.reader(io.StringIO(path.read_text(encoding="utf-8")))
-        columns, *rest = [tuple(row) for row in rows]
-        return cls(columns, [tuple(_cell(text) for text in row) for row in rest])
-
 
 def _kept(cell: Cell) -> Cell:
     """Return a cell, or an empty text if the cell is NaN."""
@@ -74,12 +66,3 @@ def _kept(cell: Cell) -> Cell:
 
 def _text(cell: Cell) -> str:
     return cell if isinstance(cell, str) else repr(cell)
-
-
-def _cell(text: str) -> Cell:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

@@ -62,8 +62,8 @@ def deviation(count: float, log_eta: float) -> float:
     return math.sqrt(0.5 * count * (math.log(2) - log_eta))
 
 
-def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = math.inf, *, kinds: int = 1) -> Rounded:
-    """Round the finite losses in [-length, length] to a lattice, and nearly keep their mean.
+def rounded(pair: DominatingPair, gap: float, log_lost: float, kinds: int = 1) -> Rounded:
+    """Round the finite losses to a lattice, and nearly keep their mean.
 
     Losses in the tails may be left out, with mass of at most about ``e^log_lost`` on either side.
 
@@ -71,11 +71,9 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = m
         pair: pair of one round.
         gap: gap of the lattice.
         log_lost: logarithm of the mass that may be left out on either side.
-        length: half-width of the domain of the losses; losses outside it are left out too.
         kinds: number of different rounds in one answer; with more of them, each mean is computed from fewer cells.
     """
     low, high = loss_range(pair, log_lost)
-    low, high = min(max(low, -length), length), max(min(high, length), -length)
     first, last = math.floor(low / gap + 0.5 - EDGE), math.ceil(high / gap - 0.5 + EDGE)
     edges = gap * (np.arange(first, last + 2, dtype=np.float64) - 0.5)
     curve = PrivacyCurve(pair)
