@@ -42,7 +42,7 @@ def test_what_is_split_is_not_more_than_there_is() -> None:
     for i in range(25):
         budget = 10.0 ** -(1 + i / 7)
         for kinds in ([(one, 3 + i)], [(one, 3), (other, 7 + i)]):
-            deltas = split(kinds, budget, lambda epsilon: epsilon)
+            deltas = split(kinds, [0.0] * len(kinds), budget, [1.0 + i / 3] * len(kinds))
             assert deltas is not None
             spent = sum(Fraction(d) * count for d, (_, count) in zip(deltas, kinds, strict=True))
             assert 0.9 * budget < spent <= Fraction(budget)

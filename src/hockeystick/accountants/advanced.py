@@ -14,12 +14,12 @@ Proof: in the worst case the loss of round i takes the values epsilon_i and -eps
 ``delta(m + x) <= P(L > m + x)``: this is the first value of s. Moreover ``delta(m + x) = int_0^inf e^-u P(L > m + x +
 u) du <= e^(-x^2/2V) / (1 + x/V)``, at most ``sqrt(V) e^(-x^2/2V)`` for ``x >= sqrt(V)``: this is the second value of s.
 
-A search in one variable chooses the part of delta that is slack. The rest is divided among the kinds of rounds, all at
-the same price per unit of delta (a Lagrange multiplier). Each round's epsilon is read from its own privacy curve, in
-both directions, and rounded up. Simple composition is used where its epsilon is smaller. For a given epsilon, the
-answer is the smallest delta at which the bound on epsilon is at most the given one.
+The slack is half of delta, none or all of it, whichever gives the smallest epsilon. The rest is divided among the
+rounds equally, or in proportion to the squares of the epsilons at equal parts. Each round's epsilon is read from its
+own privacy curve, in both directions, and rounded up. Simple composition is used where its epsilon is smaller. For a
+given epsilon, the answer is the smallest delta at which the bound on epsilon is at most the given one.
 
-Cost: some twenty inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure:
+Cost: a few inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure:
 per-round guarantees ignore that a sampled round rarely has a large loss; for DP-SGD epsilon is tens to hundreds of
 times too large. Even if the plan has only the direction ``add`` or ``remove``, the bound also depends on the opposite
 one.

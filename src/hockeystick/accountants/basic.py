@@ -2,12 +2,11 @@
 
 Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 [DKM+06], Theorem 1; Dwork, Roth 2014 [DR14], Theorem 3.16: if round i
 is (epsilon_i, delta_i)-differentially private, all rounds together are ``(sum epsilon_i, sum delta_i)``-differentially
-private. Every split of delta between the rounds gives a bound. Equal rounds get equal parts of delta; different kinds
-of rounds get parts that make the sum of epsilons small, all at the same price per unit of delta (a Lagrange
-multiplier). Each round's epsilon is read from its own privacy curve, and rounded up. At delta 0, epsilon is the sum of
-the rounds' largest losses.
+private. Every split of delta between the rounds gives a bound. The smaller one is taken of equal parts and of parts in
+proportion to the epsilons at equal parts. Each round's epsilon is read from its own privacy curve, and rounded up. At
+delta 0, epsilon is the sum of the rounds' largest losses.
 
-Cost: one inversion of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
+Cost: two inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
 grows in proportion to the number of rounds, while the truth grows as its square root; for DP-SGD epsilon is hundreds of
 times too large. A delta below e^-650 is returned as e^-650 unless it is 0.
 """
@@ -17,7 +16,7 @@ from __future__ import annotations
 import math
 
 from hockeystick.accountants.published import UpperBoundAccountant
-from hockeystick.accountants.shared.round_guarantee import Kinds, epsilons, guarantees, split
+from hockeystick.accountants.shared.round_guarantee import Kinds, divided, guarantees
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import Composition
@@ -54,9 +53,7 @@ class BasicAccountant(UpperBoundAccountant[tuple[Kinds, Composition]]):
         pure = composition.largest_loss
         lost = math.fsum(count * kind.least_delta for kind, count in kinds)
         best = pure[1] if pure is not None and next_up(lost, 4 if lost else 0) <= delta else math.inf
-        deltas = split(kinds, delta, lambda epsilon: epsilon) if delta > 0 else None
-        if deltas is None:
-            return best
-        parts = zip(epsilons(kinds, deltas), kinds, strict=True)
-        total = math.fsum(epsilon * count for epsilon, (_, count) in parts)
-        return min(best, next_up(total, 4) if total > 0 else 0.0)
+        for each in divided(kinds, [kind.least_delta for kind, _ in kinds], delta, abs, float) if delta > 0 else ():
+            total = math.fsum(epsilon * count for epsilon, (_, count) in zip(each, kinds, strict=True))
+            best = min(best, next_up(total, 4) if total > 0 else 0.0)
+        return best

@@ -13,7 +13,7 @@ composed epsilon.
 
 If all rounds are black boxes or randomised response, this is exact, and both ends are certified. Any other round is
 treated as a black box with an (epsilon_i, delta_i) read from its own privacy curve, in both directions. The result is
-then an upper bound. A search in one variable chooses the part of delta that delta' gets.
+then an upper bound. Half of delta is for delta', or none or all of it.
 
 Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of all counts but the largest; on the grid
 about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees ignore that a sampled round rarely has a large
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from hockeystick.accountants.shared.round_guarantee import CARE, Kinds, SplitAccountant
@@ -48,11 +48,6 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # most points of the exact law, terms of the rounded law: seconds
-MAX_SEARCHED = 20_000  # largest exact law, in points, for which the share of the slack is searched with 25 epsilons
-MOST_SEARCHED = 39_062_500  # the same for the rounds of one kind: 500,000 points at 80 standard deviations
-NOT_SEARCHED = "half of delta is used as slack, because optimising the share would take too long with so many rounds"
-"""Note on a bound whose share of delta was not searched."""
-
 DEPTH = 45.0  # e-folds below the target at which masses are neglected
 Boxes = Sequence[tuple[float, int]]
 
@@ -92,15 +87,6 @@ class OptimalAccountant(SplitAccountant):
         direction, composition = found[0]
         ends = self._exact_log_delta(composition, epsilon)
         return without_lower(directions, delta_interval(self.name, direction, ends))
-
-    def searchable(self, kinds: Kinds) -> bool:
-        """Return True if the composed law has few enough points to be computed some dozens of times."""
-        points = exact_points([(0.0, count) for _, count in kinds])
-        return points <= MAX_SEARCHED and all(count <= MOST_SEARCHED for _, count in kinds)
-
-    def looseness(self, directions: Directions) -> str | None:
-        """Return a note if delta is split in half, without a search of the best part for delta'."""
-        return None if all(self.searchable(kinds) for _, kinds in self.subjects(directions)) else NOT_SEARCHED
 
     def _exact_epsilon(self, composition: Composition, delta: float) -> tuple[float, float]:
         boxes, edge = _boxes(composition), composition.largest_loss
@@ -157,8 +143,10 @@ class OptimalAccountant(SplitAccountant):
         target = -math.expm1(-slack) * (1 - CARE)
         if not boxes or target <= 0:
             return total
+        work = rounding_work(boxes, rounding_step(boxes, self.error))
+        coarse = replace(self, error=self.error * max(1.1 * work / MAX_WORK, 1.0))  # an upper bound on any grid
         floor = max(math.log(target) - DEPTH, FLOOR)
-        return min(self._laws(boxes, floor)[1].epsilon(target, target)[1], total)
+        return min(coarse._laws(boxes, floor)[1].epsilon(target, target)[1], total)
 
 
 def _boxes(composition: Composition) -> Boxes | None:

@@ -14,18 +14,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.accountants.published import UpperBoundAccountant
 from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve, outcome_roundings, times_exp, unseen_mass
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.one_sided import log_delta_of
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.meet import outward
-from hockeystick.numerics.minima import least_place
-from hockeystick.numerics.rounding import LARGEST, TINY, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
@@ -34,18 +32,10 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.exact import decimal
 
 FLAT = 1e-8  # relative distance below the largest loss within which a threshold cannot be told from epsilon
-REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: accurate to 64^-7 of its range, or roughly to 64^-3
-TABLE = 2001  # number of epsilons in the table of a curve, from which delta is split between kinds of rounds
-MANY = 64  # with more kinds than this, tables have fewer epsilons, and a search uses only tables, to limit the time
+REFINEMENTS, POINTS = 7, 65  # of the search for epsilon, which is accurate to 64^-7 of its range
 MOST_KINDS = 800  # largest number of kinds of one direction, each of which takes up to three milliseconds
 EFFORT = 4.5  # time for a sampled kind (thirteen milliseconds), relative to the time for its moments
-LEAST_TABLE = 129  # smallest number of epsilons of a table
-LOG_PRICES = (-100.0, 720.0)  # range of the log of the price: cost per unit of delta
-HALF = 0.5  # share of the slack in delta if the best share is not searched
-LOG_ODDS = 14.0  # the log-odds of the slack's share of delta are searched between minus this and this
-PRECISION = 1e-3  # error of log delta at a given epsilon, and of these log-odds, whose error enters the bound squared
 CARE = 64 * UNIT_ROUNDOFF  # relative margin for dozens of roundings
-MIN_SHARE = 1e-12  # smallest share of delta that a kind of rounds gets, unless its epsilon is its largest loss
 
 
 @dataclass(frozen=True)
@@ -97,19 +87,15 @@ class RoundGuarantee:
         inside: Array = np.minimum(delta + RELATIVE * self.least_delta + LOST, 1.0)
         return np.where(epsilon >= self.edge, self.least_delta, inside)
 
-    def epsilon(self, delta: float, refinements: int = REFINEMENTS) -> float:
-        """Return nearly the smallest epsilon at which the bound on delta is at most ``delta``.
-
-        The result exceeds the smallest epsilon by a relative amount of about ``64^-refinements``; it is ``inf`` if
-        there is none.
-        """
+    def epsilon(self, delta: float) -> float:
+        """Return nearly the smallest epsilon at which the bound on delta is at most ``delta``; ``inf`` if none."""
         if self.edge == 0.0 or float(self.delta(np.zeros(1))[0]) <= delta:
             return 0.0 if self.least_delta <= delta else math.inf
         high = self._reach(delta)
         if math.isinf(high):
             return high
         low = 0.0
-        for _ in range(refinements):
+        for _ in range(REFINEMENTS):
             grid = np.linspace(low, high, POINTS)
             good = self.delta(grid) <= delta
             good[-1] = True
@@ -128,21 +114,6 @@ class RoundGuarantee:
             return self.edge
         epsilon = min(1.0, self.edge)
         return outward(lambda at: float(self.delta(np.array([at]))[0]) <= delta, epsilon, epsilon, self.edge)
-
-    def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
-        """Return ``points`` epsilons and the bounds on delta there, each of shape (points,).
-
-        The epsilons run from 0 to one at which the bound is far below the given delta.
-        """
-        reach = self._reach(max(delta * MIN_SHARE, 2 * LOST, self.least_delta))
-        if (reach, points) not in self._known_tables:  # in a search, many deltas have the same reach
-            epsilon = np.linspace(0.0, reach, points)
-            self._known_tables[reach, points] = epsilon, self.delta(epsilon)
-        return self._known_tables[reach, points]
-
-    @cached_property
-    def _known_tables(self) -> dict[tuple[float, int], tuple[Array, Array]]:
-        return {}
 
 
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
@@ -166,44 +137,50 @@ def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> li
     return [(RoundGuarantee(pair, mutual), count) for pair, count in rounds if count]
 
 
-def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
-    """Return one delta for each kind of round, with ``sum count * delta <= budget``.
+def split(kinds: Kinds, least: Sequence[float], budget: float, weights: Sequence[float]) -> list[float] | None:
+    """Return one share for each kind of round, with ``sum count * share <= budget``; any such shares give a bound.
 
-    Any such deltas give a bound. These ones keep ``sum count * cost(epsilon)`` small. For a given price per unit of
-    delta, every kind takes from its table the epsilon and delta with the smallest ``cost(epsilon) + price * delta``.
-    The price is the lowest at which these deltas fit in the budget. The rest of the budget is shared in proportion to
-    the deltas. The result is ``None`` if the budget is too small.
+    A round gets its least share, and a part of the rest of the budget in proportion to its weight. The result is
+    ``None`` if the budget is too small, or if all weights are 0 or one is infinite.
     """
-    total = sum(count for _, count in kinds)
-    spent = math.fsum(count * kind.least_delta for kind, count in kinds)
-    if not spent <= budget * (1 - 4 * UNIT_ROUNDOFF) or budget <= 0:
-        return [kind.least_delta for kind, _ in kinds] if spent == 0 and budget == 0 else None
-    if len(kinds) == 1:
-        return [next_down(budget / total, 4)]
-    tabled, table = _tables(kinds, budget)
-    costs = cost(tabled)
+    counts = [count for _, count in kinds]
+    rest = budget * (1 - CARE) - math.fsum(map(mul, counts, least))
+    total = math.fsum(map(mul, counts, weights))
+    if rest < 0 or not 0 < total < math.inf:
+        return None
+    return [own + rest * (weight / total) for own, weight in zip(least, weights, strict=True)]
 
-    def taken(log_price: float) -> list[float]:
-        price = math.exp(min(log_price, LARGEST))
-        chosen = np.argmin(costs + price * table, axis=1)
-        return _entries(table, chosen)
 
-    low, high = LOG_PRICES
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if _total(kinds, taken(middle)) <= budget else (middle, high)
-    deltas = taken(high)
-    used = _total(kinds, deltas)
-    if not used <= budget:
-        deltas, used = [kind.least_delta for kind, _ in kinds], spent
-    factor = next_down(budget / used, 8) if used > 0 else 1.0
-    return [max(delta * factor, kind.least_delta) for (kind, _), delta in zip(kinds, deltas, strict=True)]
+def divided(
+    kinds: Kinds, least: Sequence[float], budget: float, cost: Callable[[float], float], delta: Callable[[float], float]
+) -> list[list[float]]:
+    """Return the epsilons of the kinds of rounds for at most two divisions of a budget.
+
+    The first division is equal. The second is in proportion to the costs of the epsilons of the first, which nearly
+    minimises the sum of all costs if the losses have Gaussian tails.
+
+    Args:
+        kinds: kinds of rounds.
+        least: least share of each kind.
+        budget: sum of the shares of all rounds.
+        cost: term of the composed epsilon to which an epsilon leads.
+        delta: delta of a share.
+    """
+    found: list[list[float]] = []
+    weights = [1.0] * len(kinds)
+    for _ in range(min(len(kinds), 2)):
+        shares = split(kinds, least, budget, weights)
+        if shares is None:
+            break
+        found.append([kind.epsilon(delta(share)) for (kind, _), share in zip(kinds, shares, strict=True)])
+        weights = list(map(cost, found[-1]))
+    return found
 
 
 class SplitAccountant(UpperBoundAccountant[Kinds]):
     """Accountant that composes mutual guarantees of the rounds, with delta split among the rounds and a slack.
 
-    The slack is the part of delta that the composition theorem itself uses. Any split gives a bound; the best one found
+    The slack is the part of delta that the composition theorem itself uses. Any split gives a bound; the best of a few
     is taken. Delta is split in units of ``-log(1 - delta_i)``, which add up for independent failures of probability
     delta_i.
     """
@@ -211,10 +188,6 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
     @abstractmethod
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
         """Return epsilon of the composition at ``delta' = 1 - e^-slack``, from the epsilon of each kind of round."""
-
-    def searchable(self, kinds: Kinds) -> bool:
-        """Return True if the theorem is cheap enough for a search of the best part of delta to use as slack."""
-        return True
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Kinds]]:
         """Return the mutual guarantees of each direction's rounds; Gaussian rounds are not merged.
@@ -234,89 +207,27 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return found
 
     def epsilon_above(self, rounds: Kinds, delta: float) -> float:
-        """Return the bound on epsilon, with the best part of delta as slack."""
-        return self._epsilon(rounds, delta, self._best_share(rounds, delta), REFINEMENTS)
+        """Return the smallest bound on epsilon: with half of delta as slack, without slack, or with all of it.
 
-    def log_delta_above(self, rounds: Kinds, epsilon: float) -> float:
-        """Return the log of a delta at which the bound on epsilon is at most ``epsilon``.
-
-        The best part of delta found is used as slack.
+        With all of it as slack, the epsilon of each round is its largest loss.
         """
-
-        refinements = REFINEMENTS if len(rounds) <= MANY else ROUGH  # with many kinds, the search uses tables
-
-        def least(share: float) -> float:
-            return log_delta_of(lambda delta: self._epsilon(rounds, delta, share, refinements), epsilon, PRECISION)
-
-        found = least(HALF)
-        for _ in range(2):  # the best share moves with delta
-            found = min(found, least(self._best_share(rounds, math.exp(found))))
-        return found
-
-    def _best_share(self, kinds: Kinds, delta: float) -> float:
-        """Fraction of delta to use as slack, nearly the best; it is searched on the scale of its log-odds."""
-        if not (kinds and 0 < delta < 1 and self.searchable(kinds)):
-            return HALF
-
-        def bound(log_odds: float) -> float:
-            return min(self._epsilon(kinds, delta, 1 / (1 + math.exp(-log_odds)), ROUGH), 1e300)
-
-        return 1 / (1 + math.exp(-least_place(bound, -LOG_ODDS, LOG_ODDS, xtol=PRECISION)))
-
-    def _epsilon(self, kinds: Kinds, delta: float, share: float, refinements: int) -> float:
-        """The smallest of three bounds on epsilon.
-
-        They are: with this share of delta as slack; without slack; and with each round at its largest loss.
-        """
-        if not kinds:
+        if not rounds:
             return 0.0
-        if any(kind.least_delta >= 1 for kind, _ in kinds):
+        if any(kind.least_delta >= 1 for kind, _ in rounds):
             return math.inf
-        budget, best = -math.log1p(-delta) * (1 - CARE), math.inf
-        spent = math.fsum(-count * math.log1p(-kind.least_delta) for kind, count in kinds) * (1 + CARE)
-        if spent <= budget:
-            edges = [kind.edge for kind, _ in kinds]
-            best = min(self.composed(kinds, edges, 0.0), self.composed(kinds, edges, budget - spent))
-        for slack in (0.0, share * budget) if budget > 0 else ():
-            units = split(kinds, (budget - slack) * (1 - CARE), np.square if slack else np.abs)
-            deltas = [-math.expm1(-unit) * (1 - CARE) for unit in units or ()]
-            enough = all(delta >= kind.least_delta for delta, (kind, _) in zip(deltas, kinds, strict=False))
-            if units is not None and enough:
-                best = min(best, self.composed(kinds, epsilons(kinds, deltas, refinements), slack))
+        least = [-math.log1p(-kind.least_delta) * (1 + CARE) for kind, _ in rounds]
+        budget = -math.log1p(-delta) * (1 - CARE)
+        left = budget - math.fsum(count * unit for unit, (_, count) in zip(least, rounds, strict=True))
+        if left < 0:
+            return math.inf
+        edges = [kind.edge for kind, _ in rounds]
+        best = min(self.composed(rounds, edges, 0.0), self.composed(rounds, edges, left))
+        for slack, cost in ((0.0, abs), (left / 2, square)):
+            for each in divided(rounds, least, budget - slack, cost, lambda unit: -math.expm1(-unit) * (1 - CARE)):
+                best = min(best, self.composed(rounds, each, slack))
         return best
 
 
-def _tables(kinds: Kinds, budget: float) -> tuple[Array, Array]:
-    """Epsilons and deltas of the tables of all kinds of rounds, each of shape (kinds, points)."""
-    points = max(TABLE * MANY // max(len(kinds), MANY), LEAST_TABLE)
-    tables = [kind.table(budget / count, points) for kind, count in kinds]
-    return np.stack([epsilon for epsilon, _ in tables]), np.stack([delta for _, delta in tables])
-
-
-def epsilons(kinds: Kinds, deltas: Sequence[float], refinements: int = REFINEMENTS) -> list[float]:
-    """Return the epsilon of each kind of round at its delta.
-
-    If there are many kinds and the search is rough, epsilons are read from tables.
-    """
-    if len(kinds) > MANY and refinements < REFINEMENTS:
-        return _tabled(kinds, deltas)
-    return [kind.epsilon(delta, refinements) for (kind, _), delta in zip(kinds, deltas, strict=True)]
-
-
-def _tabled(kinds: Kinds, deltas: Sequence[float]) -> list[float]:
-    """For each kind of round, the smallest epsilon in its table whose delta is at most the given one."""
-    tabled, table = _tables(kinds, _total(kinds, deltas))
-    within = table <= np.array(deltas)[:, None]
-    within[:, -1] = True
-    return _entries(tabled, within.argmax(axis=1))
-
-
-def _entries(table: Array, index: npt.NDArray[np.intp]) -> list[float]:
-    """For each row of the table, the entry at the index given for the row."""
-    found: list[float] = table[np.arange(len(table)), index].tolist()
-    return found
-
-
-def _total(kinds: Kinds, deltas: Sequence[float]) -> float:
-    """Sum of the deltas over all rounds."""
-    return math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))
+def square(x: float) -> float:
+    """Return the square of a number."""
+    return x * x
