@@ -34,9 +34,7 @@ INFINITE_ERROR = 1e-13  # bound on the error of the log of the mass at infinity
 LEAST_TILT = 1e-6  # used instead of a tilt of 0, for which there is no bound on the mass outside
 UNDERFLOW = 1e-290  # tilted mass that may underflow
 LOG_TILTS = (-14.0, 12.0)  # range of log t in the search of a tilt
-STRIDES = 2.0 ** np.arange(-5, 5)  # factors of the Chernoff parameter around that of a normal sum
-FINE_STRIDES = 2.0 ** np.arange(-5, 5, 0.25)  # the same, for a window that the caller gives
-TRIED = 3  # number of Chernoff parameters tried on the laws themselves: the best ones on the sketches
+SPAN = 3.5  # largest distance of the log of a Chernoff parameter from that of a normal sum
 GUIDE = 4096  # largest number of points of a sketch, the coarse copy of a law from which a tilt is chosen
 
 
@@ -164,41 +162,36 @@ def variance(laws: Laws, t: float) -> float:
 
 def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Window:
     """Return a window, on either side of which the tilted sum has mass about ``e^log_outside`` at most (Markov)."""
-    k = log_moment(laws, tilt)
-    scale = math.sqrt(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2))
-    high, above = _best(laws, scale, lambda these, s: (log_moment(these, tilt + s) - k - log_outside) / s)
-    low, below = _best(laws, scale, lambda these, s: (log_moment(these, tilt - s) - k - log_outside) / s)
+    k, gap = log_moment(laws, tilt), laws[0][0].gap
+
+    def reach(s: float) -> float:
+        return (log_moment(laws, tilt + s) - k - log_outside) / abs(s)
+
+    above, below = _chernoff(laws, tilt, log_outside, reach), _chernoff(laws, tilt, log_outside, lambda s: reach(-s))
     largest = math.fsum(count * float(law.seen[0][-1]) for law, count in laws)
     smallest = math.fsum(count * float(law.seen[0][0]) for law, count in laws)
-    gap = laws[0][0].gap
-    window = Window(max(-low, smallest) - 2 * gap, min(high, largest) + 2 * gap, below, above)
-    if not window.low < window.high:
+    low, high = max(-reach(-below), smallest) - 2 * gap, min(reach(above), largest) + 2 * gap
+    if not low < high:
         raise NotApplicableError(
             f"the losses add up to {largest:.1e}, and their rounding exceeds their spread; use fewer rounds, more "
             "noise, or accountant 'contour'"
         )
-    return window
+    return Window(low, high, below, above)
 
 
 def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
     """Return the window [low, high], with Chernoff parameters for bounds on the mass below and above it."""
     if not has_mass(laws):
         return Window(low, high, 1.0, 1.0)
-    # uses the laws themselves, since the block width of a sketch, times the number of rounds, may exceed the window
-    parameters = (math.sqrt(-2 * LOG_OUTSIDE / max(variance(laws, tilt), laws[0][0].gap ** 2)) * FINE_STRIDES).tolist()
-    above = min(parameters, key=lambda s: log_moment(laws, tilt + s) - s * high)
-    below = min(parameters, key=lambda s: log_moment(laws, tilt - s) + s * low)
+    above = _chernoff(laws, tilt, LOG_OUTSIDE, lambda s: log_moment(laws, tilt + s) - s * high)
+    below = _chernoff(laws, tilt, LOG_OUTSIDE, lambda s: log_moment(laws, tilt - s) + s * low)
     return Window(low, high, below, above)
 
 
-def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> tuple[float, float]:
-    """Return the smallest value of a bound found, and its Chernoff parameter.
-
-    The bound is first evaluated at many parameters on coarse copies of the laws, then at the few best on the laws.
-    """
-    sketches = [(law.sketch, count) for law, count in laws]
-    parameters = sorted((scale * STRIDES).tolist(), key=lambda s: bound(sketches, s))
-    return min((bound(laws, s), s) for s in parameters[:TRIED])
+def _chernoff(laws: Laws, tilt: float, log_outside: float, bound: Callable[[float], float]) -> float:
+    """Return the Chernoff parameter that nearly minimises a bound; it is searched around that of a normal sum."""
+    normal = math.log(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2)) / 2
+    return math.exp(least_place(lambda log_s: bound(math.exp(log_s)), normal - SPAN, normal + SPAN, xtol=0.1))
 
 
 def points_of(window: Window, gap: float) -> int:
