@@ -192,7 +192,7 @@ def _truth(noise: float) -> float:
 
 def _moments(noise: float, rounds: int, shown: str) -> Number:
     setting = Setting(noise, koskela.RATE, rounds)
-    return Number(shown, _over(setting, koskela.TARGET, "rdp", orders=32, conversion=0))
+    return Number(shown, _over(setting, koskela.TARGET, "rdp", orders=32))
 
 
 def _batches(noise: float, shown: str) -> Number:
@@ -330,7 +330,7 @@ def _koskela() -> list[Claim]:
         ),
         row(
             "Figure 1 at 10,000 rounds",
-            "`rdp` with `orders=32`, `conversion=0`, and with its defaults",
+            "`rdp` with `orders=32`, and with its defaults",
             "",
             "{}, {} and {} per cent above the truth; with its defaults {}, {} and {} per cent",
             OURS,
@@ -358,7 +358,7 @@ def _koskela() -> list[Claim]:
         ),
         row(
             "Figure 3",
-            "`rdp` with `orders=32`, `conversion=0`",
+            "`rdp` with `orders=32`",
             "the same, up to 50,000 rounds",
             "{}, {} and {} per cent above the truth after 50,000 rounds",
             HOLDS,

@@ -119,8 +119,8 @@ def off(found: Rounded, mean: float) -> float:
 @pytest.mark.parametrize("epsilon", [0.4, 0.9, 1.7])
 @pytest.mark.parametrize("delta", [0.0, 0.6])
 def test_the_mean_of_atoms_is_known_to_its_bias(epsilon: float, delta: float) -> None:
-    """All mass of a cell at one place: the chord is as far off as it can be. Few cells, as of 400 kinds of rounds."""
-    found = rounded(BlackBoxPair(epsilon, delta), 0.3, -60.0, kinds=400)
+    """All mass of a cell at one place: the chord is as far off as it can be. Few cells, as of 100 kinds of rounds."""
+    found = rounded(BlackBoxPair(epsilon, delta), 0.3, -60.0, kinds=100)
     assert off(found, epsilon * math.tanh(epsilon / 2)) <= 1
     assert found.bias < 1e-5
     finite = float(found.above.mass.sum())
@@ -129,7 +129,7 @@ def test_the_mean_of_atoms_is_known_to_its_bias(epsilon: float, delta: float) ->
 
 @pytest.mark.parametrize("gap", [0.02, 0.1])
 def test_the_mean_of_a_gaussian_loss_is_known_to_its_bias(gap: float) -> None:
-    found = rounded(GaussianPair(1.0), gap, -60.0, kinds=400)
+    found = rounded(GaussianPair(1.0), gap, -60.0, kinds=100)
     assert off(found, 0.5) <= 1
     assert found.bias < 1e-4
 

@@ -305,7 +305,7 @@ def test_tensorflows_moments_accountant_is_a_fifth_above_the_truth() -> None:
         assert 0.06 < last["rdp"] / last[CERTIFIED] - 1 < 0.09
     for noise, over in ((1.0, 0.1785), (2.0, 0.2215), (3.0, 0.2485)):
         plan = Setting(noise, koskela.RATE, koskela.ROUNDS_OF_TABLE).plan()
-        moments = plan.epsilon(koskela.TARGET, accountant="rdp", orders=32, conversion=0).quoted
+        moments = plan.epsilon(koskela.TARGET, accountant="rdp", orders=32).quoted
         assert moments / plan.epsilon(koskela.TARGET).quoted - 1 == pytest.approx(over, abs=1e-3)
 
 

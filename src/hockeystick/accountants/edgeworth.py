@@ -41,7 +41,6 @@ from hockeystick.values.errors import NotApplicableError
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
 LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the fifth power of MAX_DEVIATIONS it is still a double
 POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
-ROOT_GAP = 1e-13  # relative accuracy of that epsilon between two points of the grid
 ABOVE_ONE = 1e-9  # largest excess over 1 that rounding may cause in an estimate of a delta near 1
 CUMULANTS_OVERFLOW = (
     "the standardised cumulants exceed the range of a double, because large losses are too rare for so few rounds "
@@ -128,7 +127,7 @@ class _Sum:
             return math.inf
         first = int(np.argmax(below))
         low, high = self._grid[first - 1 : first + 1]
-        return root(lambda e: float(self._finite(np.array([e]))[0]) - target, low, high, xtol=1e-300, rtol=ROOT_GAP)
+        return root(lambda e: float(self._finite(np.array([e]))[0]) - target, low, high, xtol=1e-300)
 
     def doubt(self, epsilon: float) -> str | None:
         """Return the reason to doubt the estimate at this epsilon; ``None`` if every loss is constant."""

@@ -34,9 +34,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.prv import DOMAINS, HOEFFDING, CouplingAccountant, Rounding
+from hockeystick.accountants.prv import DOMAINS, HOEFFDING, CouplingAccountant, Rounds
 from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, infinite_mass, points_of, window_of
-from hockeystick.accountants.shared.rounded import Rounded, deviation
+from hockeystick.accountants.shared.rounded import Rounded, deviation, sides
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.lattice import Tail, Window, convolved
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -64,14 +64,10 @@ class Evolution:
         error: bound on the mass misplaced by the rounding of Fourier transforms.
     """
 
-    laws: list[tuple[Rounded, int]]
+    laws: Rounds
     bias: float = 0.0
     lost: float = 0.0
     error: float = 0.0
-
-    def on(self, side: Side) -> Laws:
-        """Return the laws with masses rounded up for the upper end, or with masses rounded down for the lower end."""
-        return [(law.above if side is Side.ABOVE else law.below, count) for law, count in self.laws]
 
 
 @dataclass(frozen=True)
@@ -81,8 +77,8 @@ class EvolvingAccountant(CouplingAccountant):
     name = "evolving"
     summary = "certified: mean-preserving rounding to two lattices, the second one wider, +- eps_error"
 
-    def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the laws after both stages.
+    def coupled(self, composition: Composition, log_error: float, delta: float) -> tuple[Rounds, float]:
+        """Return the laws after both stages, and eps_error with the bias of all means.
 
         Raises:
             NotApplicableError: the rounding of the Fourier transforms is too large for this delta, or a lattice has too
@@ -94,8 +90,7 @@ class EvolvingAccountant(CouplingAccountant):
                 f"the rounding of the Fourier transforms, up to {found.error:.1e}, is too large for a delta of "
                 f"{delta:.1e}; use a larger delta or accountant 'prv'"
             )
-        distance = float(self.eps_error + found.bias) * (1 + 1e-14)
-        return Rounding(found.on(Side.ABOVE), found.on(Side.BELOW), distance)
+        return found.laws, float(self.eps_error + found.bias) * (1 + 1e-14)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
         """Return the rounded laws whose composition is the sum of all rounds.
@@ -148,7 +143,7 @@ class EvolvingAccountant(CouplingAccountant):
                     f"the groups of rounds would need {points:.1e} lattice points or more; {self.remedy}"
                 )
         for (group, times), window in zip(groups, windows, strict=True):
-            above, below = ([(before.on(side)[i][0], count) for i, count in group] for side in (Side.ABOVE, Side.BELOW))
+            above, below = sides([(before.laws[i][0], count) for i, count in group])
             found = Grouped.of(above, below, window)
             law = _coarsened(found, above[0][0].gap, gap)
             after.laws.append((law, times))

@@ -29,14 +29,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from hockeystick.accountants.published import BracketAccountant, Ends
 from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
-from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded
+from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded, sides
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
@@ -53,17 +54,7 @@ COUPLING = domains.Domain(
 )
 """Domain of delta_error: at least e^-600, so that the loss allowed to the domains of 1e9 rounds fits a double."""
 
-
-class Rounding(NamedTuple):
-    """All rounds' finite losses, rounded to one lattice.
-
-    The fields are the laws with masses rounded up, the laws with masses rounded down, and a bound on the difference of
-    the true and the rounded sum, which holds except with probability ``delta_error``.
-    """
-
-    above: lattice.Laws
-    below: lattice.Laws
-    distance: float
+Rounds = list[tuple[Rounded, int]]  # rounded laws with their counts, all on one lattice
 
 
 @dataclass(frozen=True)
@@ -82,8 +73,10 @@ class CouplingAccountant(BracketAccountant):
     delta_error: Annotated[float | None, COUPLING] = None
 
     @abstractmethod
-    def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the rounded laws of all rounds.
+    def coupled(self, composition: Composition, log_error: float, delta: float) -> tuple[Rounds, float]:
+        """Return the rounded laws of all rounds, and a bound on the difference of the true and the rounded sum.
+
+        The bound holds except with probability ``delta_error``.
 
         Args:
             composition: all rounds in one direction.
@@ -101,12 +94,12 @@ class CouplingAccountant(BracketAccountant):
         error = self.delta_error or finite / SHARE
         if error >= finite:
             raise NotApplicableError(f"delta_error must be less than delta; received {error:g} at delta {delta:g}")
-        rounds = self.coupled(composition, math.log(error), finite)
+        rounds, distance = self.coupled(composition, math.log(error), finite)
         low = math.log(delta - (least - composition.standing_mass) + error) + 1e-15
         high = math.log(finite - error) - 1e-15
-        lower, upper = self._enclosed(rounds, lattice.tilt_for_delta(rounds.below, high)).epsilon(low, high)
+        lower, upper = self._enclosed(rounds, lambda laws: lattice.tilt_for_delta(laws, high)).epsilon(low, high)
         reason = "delta is within rounding of the mass at infinite loss" if math.isinf(upper) else None
-        return Ends(max(lower - rounds.distance, 0.0), upper + rounds.distance, reason)
+        return Ends(max(lower - distance, 0.0), upper + distance, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         """Return logs of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``.
@@ -115,9 +108,9 @@ class CouplingAccountant(BracketAccountant):
         """
         guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
-        rounds = self.coupled(composition, log_error, math.exp(guess))
-        found = self._enclosed(rounds, lattice.tilt_for_epsilon(rounds.below, epsilon))
-        lower, upper = found.log_delta(epsilon + rounds.distance, epsilon - rounds.distance)
+        rounds, distance = self.coupled(composition, log_error, math.exp(guess))
+        found = self._enclosed(rounds, lambda laws: lattice.tilt_for_epsilon(laws, epsilon))
+        lower, upper = found.log_delta(epsilon + distance, epsilon - distance)
         lower, upper = log_less(lower, log_error), log_plus(upper, log_error)
         least, most = composition.infinite_mass_ends
         least -= composition.standing_mass
@@ -127,11 +120,12 @@ class CouplingAccountant(BracketAccountant):
             lower = log_plus(lower, math.log(least)) - 1e-12
         return Ends(min(lower, upper), upper)
 
-    def _enclosed(self, rounds: Rounding, tilt: float) -> lattice.Enclosed:
-        window = lattice.window_of(rounds.above, tilt)
-        return lattice.Enclosed.of(rounds.above, rounds.below, tilt, window, self.remedy)
+    def _enclosed(self, rounds: Rounds, tilt_for: Callable[[lattice.Laws], float]) -> lattice.Enclosed:
+        above, below = sides(rounds)
+        tilt = tilt_for(below)
+        return lattice.Enclosed.of(above, below, tilt, lattice.window_of(above, tilt), self.remedy)
 
-    def rounds_of(self, composition: Composition, gap: float, log_lost: float) -> list[tuple[Rounded, int]]:
+    def rounds_of(self, composition: Composition, gap: float, log_lost: float) -> Rounds:
         """Return the rounded law of each kind of round, with its count.
 
         Raises:
@@ -174,8 +168,8 @@ class PrvAccountant(CouplingAccountant):
     name = "prv"
     summary = "certified: mean-preserving rounding of losses, composed by FFT, +- eps_error"
 
-    def coupled(self, composition: Composition, log_error: float, delta: float) -> Rounding:
-        """Return the rounded laws of Algorithm 2.
+    def coupled(self, composition: Composition, log_error: float, delta: float) -> tuple[Rounds, float]:
+        """Return the rounded laws of Algorithm 2, and eps_error with the bias of all means.
 
         Raises:
             NotApplicableError: the domains leave out more than five sixths of delta_error, or a lattice has too many
@@ -193,11 +187,7 @@ class PrvAccountant(CouplingAccountant):
                 "delta_error to a larger value, or use accountant 'contour' or 'grid'"
             )
         bias = sum(count * found.bias for found, count in rounds)
-        return Rounding(
-            above=[(found.above, count) for found, count in rounds],
-            below=[(found.below, count) for found, count in rounds],
-            distance=float(distance + bias) * (1 + 1e-14),
-        )
+        return rounds, float(distance + bias) * (1 + 1e-14)
 
     @property
     def remedy(self) -> str:

@@ -5,9 +5,9 @@ with moments by quadrature at any real order. Proposition 12 of Canonne, Kamath,
 moments to epsilon or delta, at the best real order. For batches of fixed size drawn without replacement: Wang, Balle,
 Kasiviswanathan 2019 [WBK19], Theorem 27, a bound on the moments of a round that needs no dominating pair.
 
-``orders=32`` with ``conversion=0`` is the moments accountant as it was first published and shipped with TensorFlow. It
-uses the log-moments K(t) of the loss at t = 1, 2, ..., 32, and Markov's inequality, ``delta = e^(K(t) - t eps)``,
-without the factor ``t^t / (1 + t)^(1 + t)`` of the conversion of [CKS20]. It is a valid but looser upper bound.
+``orders=32`` is the moments accountant as it was first published and shipped with TensorFlow. It uses the log-moments
+K(t) of the loss at t = 1, 2, ..., 32, and Markov's inequality, ``delta = e^(K(t) - t eps)``, without the factor
+``t^t / (1 + t)^(1 + t)`` of the conversion of [CKS20]. It is a valid but looser upper bound.
 
 Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: each bound uses only one
 moment of the loss, and is therefore usually 5 to 15 % above the true epsilon. It is far higher if large losses are rare
@@ -41,14 +41,13 @@ class RdpAccountant(PublishedAccountant):
     """Renyi accountant, which uses the best real order in each direction; the larger bound is the answer.
 
     Args:
-        orders: largest moment t, to use only t = 1, 2, ..., ``orders`` (Renyi orders t + 1) instead of the best real t.
-        conversion: 1 for the conversion of Canonne, Kamath, Steinke; 0 for Markov's inequality alone.
+        orders: largest moment t, to use only t = 1, 2, ..., ``orders`` (Renyi orders t + 1) and Markov's inequality
+            instead of the best real t and the conversion of Canonne, Kamath, Steinke.
     """
 
-    orders: Annotated[int | None, domains.whole_numbers(1, 4096).of("largest of the integer moments")] = None
-    conversion: Annotated[
-        int, domains.whole_numbers(0, 1).of("1 for the conversion to delta of [CKS20], 0 for Markov's inequality")
-    ] = 1
+    orders: Annotated[
+        int | None, domains.whole_numbers(1, 4096).of("largest of the integer moments, used with Markov's inequality")
+    ] = None
 
     name = "rdp"
     summary = "upper bound: Renyi moments at the best real order (the moments accountant)"
@@ -70,29 +69,21 @@ class RdpAccountant(PublishedAccountant):
             return pure
         left = log_left(delta, infinite)
         if self.orders is None:
-            found = renyi.epsilon_from(self._moment(composition), left, work=renyi.moment_work(composition))
+            found = renyi.renyi_epsilon(composition, left)
         else:
-            found = _least(self.orders, lambda t: renyi.epsilon_at(composition, t, left + self._loss(t)))
+            found = _least(self.orders, lambda t: renyi.epsilon_at(composition, t, left + renyi.log_peak(t)))
         return min(found, pure, key=lambda bound: bound.value)
 
     def _log_delta(self, composition: RenyiComposition, epsilon: float) -> RenyiBound:
         if composition.largest_loss is not None and epsilon >= composition.largest_loss[1]:
             found = RenyiBound(-math.inf, PURE)
         elif self.orders is None:
-            found = renyi.log_delta_by(self._moment(composition), epsilon, work=renyi.moment_work(composition))
+            found = renyi.renyi_log_delta(composition, epsilon)
         else:
             found = _least(
-                self.orders, lambda t: min(renyi.log_delta_from(composition, t, epsilon) - self._loss(t), 0.0)
+                self.orders, lambda t: min(renyi.log_delta_from(composition, t, epsilon) - renyi.log_peak(t), 0.0)
             )
         return found._replace(value=log_delta_with(composition.infinite_mass_ends[1], found.value))
-
-    def _moment(self, composition: RenyiComposition) -> Callable[[float], float]:
-        """Return a bound on K(t) as a function of t, to which :meth:`_loss` is added."""
-        return lambda t: renyi.log_moment(composition, t) - self._loss(t)
-
-    def _loss(self, t: float) -> float:
-        """Logarithm of the factor ``t^t / (1 + t)^(1 + t)`` if it is not to be used; 0 if it is."""
-        return 0.0 if self.conversion else renyi.log_peak(t)
 
 
 def _least(orders: int, bound: Callable[[float], float]) -> RenyiBound:

@@ -40,7 +40,7 @@ ROUNDS_SHOWN = 4000  # largest number of rounds in Figures 1 and 2
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-6}}$"
 
 
-MOMENTS = Method("moments accountant", "rdp", lambda setting: {"orders": 32, "conversion": 0})
+MOMENTS = Method("moments accountant", "rdp", lambda setting: {"orders": 32})
 """The moments accountant of TensorFlow: whole moments up to the 32nd, and Markov's inequality."""
 
 SUBSAMPLED_RENYI = Method("Renyi accountant", "rdp", batches=True)

@@ -1,7 +1,7 @@
 """Guesses of epsilon or delta by Renyi moments, from which published methods choose lattices; no bound depends on them.
 
-The moments are computed as for the ``rdp`` accountant. Where that is expensive (sampled Gaussian rounds of little noise
-need many quadrature nodes), cheaper and slightly larger bounds on the moments are used.
+Where moments are expensive (sampled Gaussian rounds of little noise need many quadrature nodes), cheaper and slightly
+larger bounds on them are used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 
 KINDS = 64  # largest number of kinds whose moments are computed
 NODE = 33 * 4e-7  # seconds for a node of a moment, times the approximate number of moments that one answer needs
-DEAR = 0.5  # if the moments of one answer take more seconds than this, bounds replace them
 SLACK = 1e-3  # error of log delta, harmless for the choice of a lattice
 
 
@@ -45,5 +44,4 @@ def _moment(composition: Composition) -> Callable[[float], float]:
     """
     step = math.ceil(len(composition.rounds) / KINDS)
     few = RenyiComposition((pair, step * count) for pair, count in composition.rounds[step // 2 :: step])
-    slack = SLACK if moment_seconds(composition) > DEAR else 0.0
-    return lambda t: log_moment(few, t, slack)
+    return lambda t: log_moment(few, t, SLACK)

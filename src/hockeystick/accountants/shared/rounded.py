@@ -16,23 +16,24 @@ The law is returned with masses rounded up, for upper bounds on delta, and with 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hockeystick.accountants.shared.dots import cell_masses, loss_range
-from hockeystick.accountants.shared.lattice import LatticeLaw
+from hockeystick.accountants.shared.lattice import LatticeLaw, Laws
 from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import DominatingPair
 
-CELLS, KINDS = 1 << 16, 4
-"""Number of cells for each kind of rounds in the bracket of the mean, and largest number of kinds with so many cells.
+CELLS = 1 << 16
+"""Number of cells in the bracket of the mean, divided among all kinds of rounds.
 
-With more kinds, all share the same total. With one cell per gap of the lattice, the bias of k rounds is ``k h^2 / 8``,
-which for ``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
+With one cell per gap of the lattice, the bias of k rounds is ``k h^2 / 8``, which for
+``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
 """
 
 EDGE = 1e-9  # in gaps: a largest loss this close to the edge of its cell gets another cell beyond
@@ -52,6 +53,11 @@ class Rounded(NamedTuple):
     below: LatticeLaw
     bias: float
     lost: float
+
+
+def sides(rounds: Sequence[tuple[Rounded, int]]) -> tuple[Laws, Laws]:
+    """Return the laws of all rounds with masses rounded up, and with masses rounded down."""
+    return [(law.above, count) for law, count in rounds], [(law.below, count) for law, count in rounds]
 
 
 def deviation(count: float, log_eta: float) -> float:
@@ -80,7 +86,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, kinds: int = 1) -
     mass, error = cell_masses(curve, edges)[:2]
     lost = float(curve.above(edges[-1:])[0][0] + curve.below(edges[:1])[0][0])
     points = gap * np.arange(first, last + 1, dtype=np.float64)
-    lower, upper = _mean(curve, edges, CELLS * KINDS // max(kinds, KINDS))
+    lower, upper = _mean(curve, edges, CELLS // kinds)
     zero = int(np.searchsorted(points, 0.0))
     mean = accurate_sum((mass * points)[zero:]) - accurate_sum(-(mass * points)[:zero])
     shift = 0.5 * (lower + upper) - mean

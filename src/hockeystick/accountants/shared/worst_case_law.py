@@ -34,7 +34,6 @@ from hockeystick.values.side import Side
 MAX_STEPS = 4_000_000  # largest number of steps of a binomial law on either side of its mode
 FLOOR = -690.0  # log of the smallest mass relative to the mode's
 BLOCK = 2.0  # length of a block of losses: e^-2 times the floor keeps full precision
-APART = 1500.0  # distance of losses beyond which the farther Q-mass is negligible
 
 
 Kinds = Sequence[tuple[float, int]]  # epsilon > 0 and count
@@ -149,10 +148,7 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
     within = np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
     total, k = within[:, 0].copy(), 1
     while k < len(total):
-        apart = first[k:] - first[:-k]
-        if float(apart.min()) > APART:
-            break
-        total[:-k] = total[:-k] + total[k:] * np.exp(-apart)
+        total[:-k] = total[:-k] + total[k:] * np.exp(first[:-k] - first[k:])
         k *= 2
     within[:-1] += (total[1:] * np.exp(first[:-1] - first[1:]))[:, None]
     scaled: Array = np.log(within.ravel()[: len(log_q)]) - starts
