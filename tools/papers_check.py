@@ -550,7 +550,7 @@ def _gopi() -> list[Claim]:
         row(
             GOPI,
             "Figure 2, (10)",
-            "`hockeystick reproduce gopi-2`",
+            "`hockeystick reproduce gopi-floats`",
             "the closed form lies between the bounds",
             "it does",
             HOLDS,

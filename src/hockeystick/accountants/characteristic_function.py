@@ -46,7 +46,6 @@ LOG_DEAD = math.log(1e-15)  # log |phi| below which it is negligible, about the 
 LOG_OUTSIDE = math.log(1e-17)  # log of the mass outside the reach of the sum
 LOG_LIGHT = -50.0  # log of the weight under P and Q below which a node is dropped
 MAX_TERMS = 4e7  # largest number of nodes of the densities times points of the outer integral: some seconds
-MARGIN = 2.0  # safety factor on the expected decay
 MAX_LATTICE = 1 << 20  # largest number of points of the sum's law
 NO_LATTICE = (
     "the losses of the rounds lie on no common lattice of manageable size, so their characteristic function does "
@@ -221,7 +220,7 @@ def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArra
             break
         start, spent = start + block, spent + len(s) * nodes
         # from here on log |phi| falls no faster than a parabola, which may be too slow
-        if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
+        if spent > MAX_TERMS or alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
             raise NotApplicableError(
                 f"the characteristic function has not decayed at s = {s[-1]:.3g}, because the rounds are too few "
                 "and too far from normal; use accountant 'contour' or 'grid'"

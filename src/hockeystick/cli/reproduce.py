@@ -25,7 +25,7 @@ def reproduce(name: str | None, output: str | None, size: str) -> None:
 
     NAME is an experiment, a paper, or the word all; without it, the experiments are listed.
 
-    Example: hockeystick reproduce gopi-2 --output figures
+    Example: hockeystick reproduce gopi-1b --output figures
     """
     from hockeystick.papers import EXPERIMENTS, chosen
     from hockeystick.papers import reproduce as reproduced

@@ -2,9 +2,8 @@
 
 - Figure 1: rate 1e-3, noise 0.8, delta 1e-7. In (a), both methods have the mesh 4e-5; in (b), ``eps_error`` is 0.1 and
   ``delta_error`` is delta / 1000.
-- Figure 2: rate 1, compared with the closed form.
 - Figure 3a: rate 4e-3, bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points.
-- Web version, Figure 6: very small deltas at rate 1.
+- Figure 2, and Figure 6 of the web version: rate 1, compared with the closed form, down to very small deltas.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from hockeystick.papers.experiment import (
     spread,
 )
 from hockeystick.papers.table import Table
-from hockeystick.plot import BRACKET, Bracket, Line, Panel
+from hockeystick.plot import BRACKET, Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
@@ -92,13 +91,6 @@ def figure_1b(full: bool, say: Say) -> Table:
     return answers(methods, settings, [("epsilon", TARGET)], say)
 
 
-def figure_2(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds without sampling, by PRV and by the closed form, which is exact at rate 1."""
-    settings = [Setting(NOISE, 1.0, k) for k in spread(full, 1, 100, 14, 4)]
-    methods = (prv_within(EPS_ERROR), Method(CLOSED_FORM, "gdp"))
-    return answers(methods, settings, [("epsilon", TARGET)], say)
-
-
 def figure_3a(full: bool, say: Say) -> Table:
     """Return bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points.
 
@@ -152,19 +144,6 @@ def panels_1b(table: Table) -> Sequence[Panel]:
     return [panel(table, "rounds", EPSILON_AT, xlim=(0, max(table.numbers("rounds"))), ylim=(0, None))]
 
 
-def panels_2(table: Table) -> Sequence[Panel]:
-    """Return the panel of the difference from the closed form, against rounds."""
-    exact = table.where(method=CLOSED_FORM).numbers("value")
-
-    def off(label: str, end: str) -> list[float]:
-        return [value - true for value, true in zip(table.where(method=label).numbers(end), exact, strict=True)]
-
-    rounds = table.where(method="prv").numbers("rounds")
-    prv = Line("prv", rounds, off("prv", "value"), off("prv", "lower"))
-    certified = Bracket(rounds, off(CERTIFIED, "lower"), off(CERTIFIED, "value"))
-    return [Panel(ROUNDS, "difference from the closed form", [prv], certified, "log", ylim=(-0.15, 0.15))]
-
-
 def panels_3a(table: Table) -> Sequence[Panel]:
     """Return the panel of delta against the number of points."""
     ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
@@ -190,7 +169,6 @@ def panels_floats(table: Table) -> Sequence[Panel]:
 EXPERIMENTS = (
     Experiment("gopi-1a", "Bounds on one mesh (Figure 1a)", SOURCE, figure_1a, panels_1a),
     Experiment("gopi-1b", "Renyi, PRV and Gaussian accountants (Figure 1b)", SOURCE, figure_1b, panels_1b),
-    Experiment("gopi-2", "Rate 1 against the closed form (Figure 2)", SOURCE, figure_2, panels_2),
     Experiment("gopi-3a", "Delta against the number of points (Figure 3a)", SOURCE, figure_3a, panels_3a),
     Experiment("gopi-floats", "Floating point (web version, Figure 6)", SOURCE, figure_floats, panels_floats, 2, 3.0),
 )  # experiments of the paper
