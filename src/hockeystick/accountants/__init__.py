@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Mapping
+from typing import Any
 
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
@@ -12,7 +14,7 @@ from hockeystick.values.late import found
 from hockeystick.values.needed import need
 
 
-class Accountants(MutableMapping[str, Accountant]):
+class Accountants(UserDict[str, Accountant]):
     """Accountants by name, in the order of the names given; each is imported on first use.
 
     The name determines the class and the file: ``saddle-point`` is the class ``SaddlePointAccountant`` of the file
@@ -27,28 +29,17 @@ class Accountants(MutableMapping[str, Accountant]):
     """
 
     def __init__(self, *names: str) -> None:
-        self._known: dict[str, Accountant | None] = dict.fromkeys(names)
-        self._known[AutoAccountant.name] = AutoAccountant()
+        super().__init__()
+        self.data: dict[str, Any] = dict.fromkeys(names)
+        self.data[AutoAccountant.name] = AutoAccountant()
 
     def __getitem__(self, name: str) -> Accountant:
-        accountant = self._known[name]
+        accountant: Accountant | None = self.data[name]
         if accountant is None:
             words = name.split("-")
             kind = "".join(word.capitalize() for word in words) + "Accountant"
-            accountant = self._known[name] = found(f"{__package__}.{'_'.join(words)}:{kind}")()
+            accountant = self.data[name] = found(f"{__package__}.{'_'.join(words)}:{kind}")()
         return accountant
-
-    def __setitem__(self, name: str, accountant: Accountant) -> None:
-        self._known[name] = accountant
-
-    def __delitem__(self, name: str) -> None:
-        del self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
 
     def __repr__(self) -> str:
         return f"Accountants({', '.join(map(repr, self))})"

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from hockeystick.accountants.fourier import Composed
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded
 from hockeystick.directions.directions import compositions
+from hockeystick.numerics.roots import root
 from hockeystick.papers.experiment import Experiment, Method, Say, Setting, add, answers, panel, spread, timed
 from hockeystick.papers.table import Table
 from hockeystick.plot import Panel
@@ -61,11 +62,7 @@ def buckets(setting: Setting, gap: float = GRID) -> float:
     ((_, composition),) = compositions(setting.plan().directions)
     grid = LossGrid(LENGTH, round(2 * LENGTH / gap))
     up = Composed.of([(rounded(pair, grid, Side.ABOVE), count) for pair, count in composition.rounds], grid)
-    low, high = 0.0, LENGTH
-    while high - low > 1e-9:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if up.delta(middle) + up.lost > TARGET else (low, middle)
-    return high
+    return root(lambda epsilon: up.delta(epsilon) + up.lost - TARGET, 0.0, LENGTH, xtol=1e-9)
 
 
 def panels(table: Table) -> Sequence[Panel]:

@@ -34,7 +34,7 @@ SOURCE = "Gopi, Lee, Wutschitz 2021 [GLW21]"  # citation of the figures
 NOISE = 0.8  # noise multiplier of all figures
 TARGET = 1e-7  # delta of the figures with epsilon
 MESH = 4e-5  # gap of the lattice of losses in Figure 1a
-EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # options of prv: its eps_error, and delta divided by its delta_error
+DELTA_SHARE = 1000.0  # delta divided by the delta_error of prv
 EPSILON_ASKED = 1.5  # epsilon of the figures with delta
 PLAIN = "plain Fourier transform"  # label of the transform without error bounds
 CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
@@ -72,11 +72,6 @@ def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
     return Method("prv", options=prv), Method("fourier", options=lambda setting: window(setting, mesh, delta))
 
 
-def prv_within(eps_error: float) -> Method:
-    """Return PRV as a method with a given ``eps_error``."""
-    return Method("prv", options=lambda setting: {"eps_error": eps_error, "delta_error": TARGET / DELTA_SHARE})
-
-
 def figure_1a(full: bool, say: Say) -> Table:
     """Return epsilon against rounds by PRV and by the Fourier accountant, on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
@@ -87,7 +82,7 @@ def figure_1a(full: bool, say: Say) -> Table:
 def figure_1b(full: bool, say: Say) -> Table:
     """Return epsilon against rounds by the Renyi, PRV and Gaussian accountants."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 20_000, 14, 4, logarithmic=False)]
-    methods = (Method("rdp"), prv_within(EPS_ERROR), Method("gdp"))
+    methods = (Method("rdp"), Method("prv"), Method("gdp"))
     return answers(methods, settings, [("epsilon", TARGET)], say)
 
 
@@ -113,7 +108,7 @@ def figure_floats(full: bool, say: Say) -> Table:
     table = Table()
     for setting, reach in ((Setting(NOISE, 1.0, 1), FAR_UNSAMPLED), (Setting(NOISE, 4e-3, 1000), FAR_SAMPLED)):
         places = [reach * at / 32 for at in range(0, 33, 1 if full else 4)]
-        methods = [Method("prv", options=lambda setting: {"eps_error": EPS_ERROR})]
+        methods = [Method("prv")]
         if setting.rate == 1:
             methods.append(Method(CLOSED_FORM, "gdp"))
         answers(methods, [setting], [("delta", at) for at in places], say, table=table)

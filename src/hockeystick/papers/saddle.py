@@ -32,9 +32,9 @@ METHODS = (
     Method(ORDER_0, "saddle-point", lambda setting: {"order": 0}),
     Method("saddle-point"),
     Method("gdp"),
-    Method("prv", options=lambda setting: {"eps_error": 0.1}),
+    Method("prv"),
 )
-"""Published methods, the accountant prv with an error of 0.1 in epsilon."""
+"""Published methods; the accountant prv has an error of 0.1 in epsilon."""
 
 COMPARED = ("rdp", ORDER_1, ORDER_0, "saddle-point", "gdp")  # methods whose errors are drawn
 
