@@ -42,8 +42,7 @@ from hockeystick.values.errors import NotApplicableError
 
 ComplexArray = npt.NDArray[np.complex128]
 
-LOG_DEAD = math.log(1e-15)  # log |phi| below which it is negligible, about the rounding of a sum of masses
-LOG_OUTSIDE = math.log(1e-17)  # log of the mass outside the reach of the sum
+LOG_DEAD = math.log(1e-15)  # log of a negligible |phi| or mass, about the rounding of a sum of masses
 LOG_LIGHT = -50.0  # log of the weight under P and Q below which a node is dropped
 MAX_TERMS = 4e7  # largest number of nodes of the densities times points of the outer integral: some seconds
 MAX_LATTICE = 1 << 20  # largest number of points of the sum's law
@@ -179,7 +178,7 @@ def _reach(composition: Composition) -> float:
             "the characteristic function does not decay, because the loss has atoms that lie on no lattice (as with "
             "Laplace noise); use accountant 'contour' or 'grid'"
         )
-    return reach_of(composition, -LOG_OUTSIDE)
+    return reach_of(composition, -LOG_DEAD)
 
 
 def _inverted(rounds: list[Laws], reach: float) -> Tails:

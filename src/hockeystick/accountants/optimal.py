@@ -40,11 +40,12 @@ from hockeystick.accountants.shared.worst_case_law import (
     rounding_work,
 )
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
+from hockeystick.directions.finite import bounded_delta, bounded_epsilon
 from hockeystick.pairs import BlackBoxPair, Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
 MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # most points of the exact law, terms of the rounded law: seconds
@@ -67,55 +68,36 @@ class OptimalAccountant(SplitAccountant):
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
         """Return certified ends of epsilon if all rounds are black boxes, else an upper bound."""
-        found = compositions(directions)
-        if any(_boxes(composition) is None for _, composition in found):
+        if any(_boxes(composition) is None for _, composition in compositions(directions)):
             return super().epsilon_at(directions, delta)
-        direction, composition = found[0]  # black boxes are the same in every direction
-        ends = self._exact_epsilon(composition, delta)
-        reason = "delta is at most the probability that a black box fails"
-        answer = epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
-        return without_lower(directions, answer)
+        return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
         """Return certified ends of delta if all rounds are black boxes, else an upper bound.
 
         The upper bound is the smallest delta at which the bound on epsilon is at most the given epsilon.
         """
-        found = compositions(directions)
-        if any(_boxes(composition) is None for _, composition in found):
+        if any(_boxes(composition) is None for _, composition in compositions(directions)):
             return super().delta_at(directions, epsilon)
-        direction, composition = found[0]
-        ends = self._exact_log_delta(composition, epsilon)
-        return without_lower(directions, delta_interval(self.name, direction, ends))
+        return bounded_delta(directions, epsilon, self.name, self._delta_ends)
 
-    def _exact_epsilon(self, composition: Composition, delta: float) -> tuple[float, float]:
-        boxes, edge = _boxes(composition), composition.largest_loss
-        assert boxes is not None
-        assert edge is not None
-        least, most = composition.infinite_mass_ends
-        if delta < least:
-            return math.inf, math.inf
-        if delta <= most:
-            return edge if delta == 0 else (0.0, math.inf)
+    def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
+        """Ends of epsilon of black boxes, from the ends of ``delta' prod (1 - delta_i)``."""
+        boxes = _boxes(composition)
         if not boxes:
-            return 0.0, 0.0
-        target = (delta - most) / (1 - most) * (1 - CARE), (delta - least) / (1 - least) * (1 + CARE)
-        low, high = (law.epsilon(*target) for law in self._laws(boxes, max(math.log(target[0]) - DEPTH, FLOOR)))
-        return min(low[0], edge[1]), min(high[1], edge[1])
-
-    def _exact_log_delta(self, composition: Composition, epsilon: float) -> tuple[float, float]:
-        boxes, edge = _boxes(composition), composition.largest_loss
-        assert boxes is not None
-        assert edge is not None
+            return Interval(0.0, 0.0, 0.0)
         least, most = composition.infinite_mass_ends
-        low = high = 0.0
-        if boxes and epsilon < edge[1]:
-            lower, upper = self._laws(boxes, FLOOR)
-            low, high = lower.below(epsilon), upper.above(epsilon)
-        low, high = (least + (1 - most) * low) * (1 - CARE), (most + (1 - least) * high) * (1 + CARE)
-        below = math.log(low) - CARE * (1 - math.log(low)) if low > 0 else -math.inf
-        above = math.log(high) + CARE * (1 - math.log(high)) if high > 0 else -math.inf
-        return below, min(above, 0.0)
+        target = deltas[0] / (1 - least) * (1 - CARE), deltas[1] / (1 - most) * (1 + CARE)
+        below, above = self._laws(boxes, max(math.log(target[0]) - DEPTH, FLOOR))
+        low, high = below.epsilon(*target)[0], above.epsilon(*target)[1]
+        return Interval(low, 0.5 * (low + high), high)
+
+    def _delta_ends(self, composition: Composition, epsilon: float) -> Interval:
+        """Ends of ``delta' prod (1 - delta_i)`` of black boxes, their delta without failures."""
+        least, most = composition.infinite_mass_ends
+        below, above = self._laws(_boxes(composition) or [], FLOOR)
+        low, high = (1 - most) * below.below(epsilon) * (1 - CARE), (1 - least) * above.above(epsilon) * (1 + CARE)
+        return Interval(low, 0.5 * (low + high), high)
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
         """Return composed laws for the lower and the upper end; they are the same law if no epsilon is rounded."""

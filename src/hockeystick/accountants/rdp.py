@@ -33,7 +33,6 @@ from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 from hockeystick.values.errors import NotApplicableError
 
 LITTLE_NOISE = 2.5  # largest time in seconds for the moments of rounds with little noise, in one direction
-PURE = math.inf  # order at which the Renyi divergence is the largest loss
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,8 @@ class RdpAccountant(PublishedAccountant):
 
     def _epsilon(self, composition: RenyiComposition, delta: float) -> RenyiBound:
         infinite = composition.infinite_mass_ends[1]
-        pure = RenyiBound(composition.largest_loss[1] if composition.largest_loss and not infinite else math.inf, PURE)
+        edge = composition.largest_loss[1] if composition.largest_loss and not infinite else math.inf
+        pure = RenyiBound(edge, math.inf)  # the Renyi divergence of infinite order is the largest loss
         if delta <= infinite or not composition.rounds:
             return pure
         left = log_left(delta, infinite)
@@ -76,7 +76,7 @@ class RdpAccountant(PublishedAccountant):
 
     def _log_delta(self, composition: RenyiComposition, epsilon: float) -> RenyiBound:
         if composition.largest_loss is not None and epsilon >= composition.largest_loss[1]:
-            found = RenyiBound(-math.inf, PURE)
+            found = RenyiBound(-math.inf, math.inf)
         elif self.orders is None:
             found = renyi.renyi_log_delta(composition, epsilon)
         else:

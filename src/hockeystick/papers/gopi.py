@@ -39,8 +39,6 @@ EPSILON_ASKED = 1.5  # epsilon of the figures with delta
 PLAIN = "plain Fourier transform"  # label of the transform without error bounds
 CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
 RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of the domain and number of points of the plain transform
-FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # largest epsilons of Figure 6
-ROUNDS_3A = 1000  # rounds of Figure 3a
 WINDOW = 2.0  # distance by which a window extends beyond epsilon, as in Theorem 5.5
 
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
@@ -91,7 +89,7 @@ def figure_3a(full: bool, say: Say) -> Table:
 
     All methods have the same window.
     """
-    setting = Setting(NOISE, 4e-3, ROUNDS_3A)
+    setting = Setting(NOISE, 4e-3, 1000)
     length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET)
     table = Table()
     for points in (round(1000 * 10 ** (at / 4)) for at in (range(14) if full else (2, 5, 8, 10))):
@@ -106,7 +104,7 @@ def figure_3a(full: bool, say: Say) -> Table:
 def figure_floats(full: bool, say: Say) -> Table:
     """Return deltas at rate 1 and with sampling, down to values below the rounding errors of a Fourier transform."""
     table = Table()
-    for setting, reach in ((Setting(NOISE, 1.0, 1), FAR_UNSAMPLED), (Setting(NOISE, 4e-3, 1000), FAR_SAMPLED)):
+    for setting, reach in ((Setting(NOISE, 1.0, 1), 14.0), (Setting(NOISE, 4e-3, 1000), 8.0)):
         places = [reach * at / 32 for at in range(0, 33, 1 if full else 4)]
         methods = [Method("prv")]
         if setting.rate == 1:

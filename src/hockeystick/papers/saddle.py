@@ -21,8 +21,7 @@ from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
 SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"  # citation of the figures
-RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60
-"""Sample rate, delta, rounds of a curve, smallest delta shown."""
+RATE, TARGET, LEAST_DELTA = 0.01, 1e-5, 1e-60  # sample rate, delta, smallest delta shown
 
 NOISES = (0.65, 1.0)  # noise multipliers of the figures
 ORDER_1, ORDER_0 = "order 1", "order 0"  # labels of the accountant's orders
@@ -49,7 +48,7 @@ def curves(full: bool, say: Say) -> Table:
     """Return delta against epsilon, down to 1e-60."""
     table = Table()
     for noise in NOISES:
-        setting = Setting(noise, RATE, CURVE_ROUNDS)
+        setting = Setting(noise, RATE, 2000)
         reach = ask(setting.plan(), "epsilon", LEAST_DELTA).value
         places = [reach * at / (24 if full else 4) for at in range(25 if full else 5)]
         answers(METHODS, [setting], [("delta", at) for at in places], say, table=table)
