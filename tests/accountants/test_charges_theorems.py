@@ -22,8 +22,9 @@ from hockeystick.accountants.shared.round_guarantee import (
     guarantees,
 )
 from hockeystick.directions.directions import Directions
-from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, LaplacePair, PoissonRemovePair
+from hockeystick.pairs import BlackBoxPair, GaussianPair, LaplacePair, PoissonRemovePair
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import DeltaBound
 
 Number = Any
 DRAWS = 300
@@ -129,16 +130,18 @@ def test_optimal_composition_is_known_from_both_sides(failing: float) -> None:
     accountant = OptimalAccountant()
     for i in range(12):
         epsilon, count = 0.25 + 0.0625 * (i % 5), 3 + i
-        composition = Composition([(BlackBoxPair(epsilon, failing), count)])
+        directions = Directions.of_pairs({Direction.REMOVE: [(BlackBoxPair(epsilon, failing), count)]})
         finite = (1 - mpf(3) / 10) ** count if failing else mpf(1)
         for share in (0.1, 0.4, 0.8):
             at = share * epsilon * count
             exact = mp.log(1 - finite * (1 - responses(epsilon, count, mpf(at))))
-            low, high = accountant._exact_log_delta(composition, at)
+            found = accountant.delta(directions, at)
+            assert isinstance(found, DeltaBound)
+            low, high = found.log_delta.lower, found.log_delta.upper
             assert low <= exact <= high
             assert high - low < 1e-10
             delta = float(mp.exp(exact))
-            least, most = accountant._exact_epsilon(composition, delta)
-            above, below = (1 - finite * (1 - responses(epsilon, count, mpf(end))) for end in (least, most))
+            ends = accountant.epsilon(directions, delta).ends
+            above, below = (1 - finite * (1 - responses(epsilon, count, mpf(ends[end]))) for end in ("lower", "upper"))
             assert below <= delta <= above
             assert above - below < 1e-10 * delta

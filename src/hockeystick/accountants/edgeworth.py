@@ -39,6 +39,7 @@ from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
+LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the fifth power of MAX_DEVIATIONS it is still a double
 POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
 ABOVE_ONE = 1e-9  # largest excess over 1 that rounding may cause in an estimate of a delta near 1
 CUMULANTS_OVERFLOW = (
@@ -163,12 +164,11 @@ def tail(law: Array, x: Array) -> Array:
     l3, l4 = _standardised(third, deviation, 3), _standardised(fourth, deviation, 4)
     z = (x - mean) / deviation
     coefficients = np.array([0.0, 0.0, l3 / 6, l4 / 24, 0.0, l3 * l3 / 72])
+    if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
+        raise NotApplicableError(CUMULANTS_OVERFLOW)
     z = np.clip(z, -MAX_DEVIATIONS, MAX_DEVIATIONS)  # beyond it the density is 0
     density = np.exp(-0.5 * np.square(z)) / math.sqrt(2 * math.pi)
-    with np.errstate(over="ignore", invalid="ignore"):
-        expansion: Array = ndtr(-z) + density * hermeval(z, coefficients)
-    if not np.isfinite(expansion).all():
-        raise NotApplicableError(CUMULANTS_OVERFLOW)
+    expansion: Array = ndtr(-z) + density * hermeval(z, coefficients)
     return expansion
 
 
