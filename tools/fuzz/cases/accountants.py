@@ -16,8 +16,8 @@ OPTIONS = {
     "interval": (1e-12, 1e3), "order": (0, 4), "error": (1e-9, 1e3), "eps_error": (1e-9, 1e3),
     "delta_error": (1e-300, 1.0), "factor": (1 + 1e-9, 10.0), "buckets": (1, 1e6),
     "length": (1e-3, 1e6), "points": (16, 1e7), "rounding": (0, 1),
-    "mesh": (1e-12, 1e3), "orders": (1, 200), "conversion": (0, 1), "own_moments": (0, 1),
-    "errors": (0, 2), "start": (1e-3, 1e2), "correction": (0, 1),
+    "mesh": (1e-12, 1e3), "orders": (1, 200), "own_moments": (0, 1),
+    "errors": (0, 2), "correction": (0, 1),
 }  # fmt: skip
 """Between which values an option is drawn; what lies outside its domain is refused."""
 
