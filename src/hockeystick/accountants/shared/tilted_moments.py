@@ -9,8 +9,10 @@ certified errors (``pairs/transform.py``):
 - ``B(h) = (psi(h) - psi(-h)) / (2h)``. By ``sinh(z)/z - 1 <= (cosh(z) - 1)/3`` and the Cauchy-Schwarz inequality,
   ``|B(h) - M_1| <= (h/3) sqrt(A(h) (A(2h) - A(h)))``, since ``E (cosh(hX) - 1)^2 = h^2 (A(2h) - A(h))``.
 
-- ``A(2h) - A(h)`` has positive terms too, and the first one is ``h^2 M_4 / 4``. By the Cauchy-Schwarz inequality the
-  third absolute moment is at most ``sqrt(M_2 M_4) <= (2/h) sqrt(A(h) (A(2h) - A(h)))``.
+For the third absolute moment, the range of the outcome is divided into cells. Each cell contributes at most its mass,
+which has a closed form, times the largest value of ``|y|^3 e^(ty)`` on it, with y = L - c. The right tail is bounded by
+``|y|^3 <= (3 / (e eta))^3 e^(eta y)`` and K at a larger argument. The left tail contributes at most its mass times
+``(3 / (e t))^3``, the maximum of ``|y|^3 e^(ty)`` over y < 0.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, outcome_roundings
 from hockeystick.accountants.shared.tilted import Cumulants
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
@@ -28,6 +31,9 @@ from hockeystick.values.errors import NotApplicableError
 
 STEP = 0.02  # h, in units of sqrt(M_2 / M_4) of the tilted loss
 TOLERANCE = 1e-18  # bound on the analytic remainders of K
+CELLS = 8192  # number of cells of the outcome for the bound on the third moment
+HALF_ORDERS = (0.5, 1.0, 2.0, 4.0)  # eta = tau tried in the bound on the tail
+UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
@@ -70,19 +76,18 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
         raise NotApplicableError("a round has no certified moments; set order to 1 or 2, or use accountant 'grid'")
     c = about.mean
     fourth = about.fourth + 3 * about.variance**2
-    h = min(STEP * math.sqrt(about.variance / fourth), 0.49 * t) if fourth > 0 else 0.49 * t
+    h = min(STEP * math.sqrt(about.variance / fourth), t / 4) if fourth > 0 else t / 4
     h = 2.0 ** math.floor(math.log2(max(h, t * 2.0**-27)))
     centre = _value(transform, t)
     up, down, up2, down2 = (_psi_minus_one(transform, t, centre, c, u) for u in (h, -h, 2 * h, -2 * h))
     once = Interval((up.low + down.low) / h**2, (up.high + down.high) / h**2)
     twice = Interval((up2.low + down2.low) / (4 * h**2), (up2.high + down2.high) / (4 * h**2))
     second = Interval((4 * once.low - twice.high) / 3 * (1 - RELATIVE_SLACK), once.high * (1 + RELATIVE_SLACK))
-    root = math.sqrt(max(once.high, 0.0) * max(twice.high - once.low, 0.0)) * (1 + RELATIVE_SLACK)
-    remainder, third = h / 3 * root, 2 / h * root
+    remainder = h / 3 * math.sqrt(max(once.high, 0.0) * max(twice.high - once.low, 0.0)) * (1 + RELATIVE_SLACK)
     first = Interval((up.low - down.high) / (2 * h) - remainder, (up.high - down.low) / (2 * h) + remainder)
     off = max(abs(first.low), abs(first.high))
     slack = 8 * UNIT_ROUNDOFF * (abs(c) + off)
-    apart = third ** (1 / 3) + off
+    apart = (_third_about(pair, t, c, centre.low) * (1 + RELATIVE_SLACK)) ** (1 / 3) + off
     return TiltedMoments(
         centre,
         Interval(c + first.low - slack, c + first.high + slack),
@@ -108,3 +113,45 @@ def _psi_minus_one(transform: Transform, t: float, centre: Interval, c: float, u
         raise NotApplicableError(OUT_OF_REACH)
     low, high = math.expm1(low), math.expm1(high)
     return Interval(low - 8 * UNIT_ROUNDOFF * abs(low), high + 8 * UNIT_ROUNDOFF * abs(high))
+
+
+def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
+    """Upper bound on ``E_P [|L - c|^3 e^(tL - log); L < inf]``; ``inf`` on overflow."""
+    atoms = pair.atoms.finite()
+    seen = np.isfinite(atoms.log_p)
+    total = float((np.exp(atoms.log_p[seen] + t * atoms.loss[seen] - log) * np.abs(atoms.loss[seen] - c) ** 3).sum())
+    smooth = pair.smooth
+    if smooth is None:
+        return total * (1 + RELATIVE_SLACK)
+    x = np.linspace(*smooth.support(END_OF_RANGE), CELLS + 1)
+    masses = smooth.masses(x)
+    doubt = (64 + 4 * outcome_roundings(x)) * UNIT_ROUNDOFF
+    below = np.diff(masses.p_below) + (masses.p_below * doubt)[1:] + (masses.p_below * doubt)[:-1]
+    above = -np.diff(masses.p_above) + (masses.p_above * doubt)[1:] + (masses.p_above * doubt)[:-1]
+    mass = np.minimum(np.maximum(below, 0.0), np.maximum(above, 0.0)) + UNDERFLOW
+    y = smooth.loss(x) - c
+    slip = (smooth.loss_error(x) + 4 * (np.abs(y) + abs(c))) * UNIT_ROUNDOFF
+    log_f = 3 * np.log(np.maximum(np.abs(y) + slip, 1e-300)) + t * (y + slip)
+    largest = np.maximum(log_f[:-1], log_f[1:])  # on a cell, except for the peak at y = -3/t
+    peak = 3 * math.log(3 / t) - 3
+    at_peak = (y[:-1] <= -3 / t + slip[:-1]) & (y[1:] >= -3 / t - slip[1:])
+    largest = np.where(at_peak, np.maximum(largest, peak), largest)
+    with np.errstate(over="ignore"):
+        total += float(np.exp(np.log(mass) + largest + t * c - log).sum())
+    total += math.exp(min(END_OF_RANGE + 50 + peak + t * c - log, LARGEST))  # to the left
+    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + RELATIVE_SLACK)
+
+
+def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: float) -> float:
+    """Upper bound on ``e^-log E [|L - c|^3 e^(tL); L > edge]``, for edge >= c.
+
+    For any eta, tau > 0 the expectation is at most ``(3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``.
+    """
+    logs = [
+        3 * (math.log(3 / half) - 1) - half * c - half * edge + pair.log_moment(t + half + half) for half in HALF_ORDERS
+    ]
+    if pair.loss_range[1] < math.inf:
+        top = pair.loss_range[1]
+        logs.append(END_OF_RANGE + t * top + 3 * math.log(abs(top - c) + 1e-300))
+    best = min(logs) - log
+    return math.exp(best) if best < LARGEST else math.inf
