@@ -53,6 +53,7 @@ EXPORTED = [
     "TruncatedPoisson",
     "Shuffled",
     "Staircase",
+    "Skellam",
     "Sweep",
     "ZCDP",
     "Tradeoff",

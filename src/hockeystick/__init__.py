@@ -69,6 +69,7 @@ LATE = {
     "RDP": "plan.mechanisms.rdp",
     "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
+    "Skellam": "plan.mechanisms.skellam",
     "SparseVector": "plan.mechanisms.sparse_vector",
     "Sweep": "questions.sweeps.table",
     "ReportNoisyMax": "plan.mechanisms.report_noisy_max",
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse as RandomizedResponse
     from hockeystick.plan.mechanisms.rdp import RDP as RDP
     from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+    from hockeystick.plan.mechanisms.skellam import Skellam as Skellam
     from hockeystick.plan.mechanisms.sparse_vector import SparseVector as SparseVector
     from hockeystick.plan.mechanisms.staircase import Staircase as Staircase
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff as Tradeoff

@@ -50,6 +50,19 @@ def discrete_laplace(scale: float, sensitivity: int) -> Mass:
     return lambda k, record: (1 - r) / (1 + r) * r ** abs(k - sensitivity * record)
 
 
+def skellam(mean: float, sensitivity: int) -> Mass:
+    """The difference of two Poisson variables of this mean: the sum over all values of the smaller one."""
+
+    def poisson(k: int) -> float:
+        return math.exp(k * math.log(mean) - mean - math.lgamma(k + 1))
+
+    def mass(x: float, record: int) -> float:
+        away = abs(int(x) - sensitivity * record)
+        return math.fsum(poisson(k) * poisson(k + away) for k in range(80))
+
+    return mass
+
+
 def binomial(trials: int, probability: str) -> Mass:
     chance = Fraction(probability)
 
@@ -111,6 +124,7 @@ DEFINITIONS: dict[str, Definition] = {
     "truncated-laplace": Definition({"scale": 1.0, "bound": 4.0}, *cells(-6, 6), truncated_laplace(1.0, 4.0)),
     "discrete-laplace": Definition({"scale": 2.5, "sensitivity": 3}, *counts(-90, 90), discrete_laplace(2.5, 3)),
     "discrete-gaussian": Definition({"noise_multiplier": 2.0}, *counts(-40, 40), discrete_gaussian(2.0)),
+    "skellam": Definition({"variance": 6.0, "sensitivity": 2}, *counts(-60, 60), skellam(3.0, 2)),
     "binomial": Definition({"trials": 20, "probability": 0.25}, *counts(-2, 22), binomial(20, "0.25")),
     "randomized-response": Definition({"epsilon": 1.0, "categories": 4}, *counts(0, 3), response(1.0, 4)),
     "approximate-dp": Definition({"epsilon": 0.5, "delta": 0.01}, *counts(0, 3), guarantee(0.5, 0.01)),

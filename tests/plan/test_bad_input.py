@@ -121,9 +121,9 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         (ROUND + "epsilon = 1", "round 1: key 'epsilon' belongs to mechanism 'randomized-response', 'approximate-dp'"),
         (
             ROUND + "sensitivity = 2",
-            "round 1: key 'sensitivity' belongs to mechanism 'discrete-gaussian', 'discrete-laplace', 'staircase', "
-            "'binomial', 'truncated-laplace'; mechanism 'gaussian' has the keys noise_multiplier (standard deviation "
-            "of the noise / norm bound C of one record), ",
+            "round 1: key 'sensitivity' belongs to mechanism 'discrete-gaussian', 'discrete-laplace', 'skellam', "
+            "'staircase', 'binomial', 'truncated-laplace'; mechanism 'gaussian' has the keys noise_multiplier "
+            "(standard deviation of the noise / norm bound C of one record), ",
         ),
         (
             '[[round]]\nmechanism = "randomized-response"\nepsilon = 1\nk = 4',

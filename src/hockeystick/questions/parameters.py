@@ -156,6 +156,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     for parameter in (
         Parameter("noise-multiplier", costs=False),
         Parameter("scale", costs=False),
+        Parameter("variance", costs=False),
         Parameter("noise", costs=False, least=1e-8, most=1e8),
         Parameter("epsilon", costs=True, least=1e-6, most=100.0),
         Parameter("sample-rate", costs=True, least=1e-10, most=1.0, start=0.01),

@@ -23,7 +23,7 @@ ASKED = (
 ASKED_OF_A_SUM = ("at", "distance")
 """What a round asks of noise on a sum besides."""
 
-SUMS = ("DiscreteGaussian", "DiscreteLaplace", "TruncatedLaplace")
+SUMS = ("DiscreteGaussian", "DiscreteLaplace", "Skellam", "TruncatedLaplace")
 """Noise on a sum among the mechanisms below."""
 
 
@@ -71,6 +71,7 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     ),
     "PermuteAndFlip": lambda draw: hs.PermuteAndFlip(draw.of(0.0, draw.spread(1e-3, 5.0))),
     "ReportNoisyMax": lambda draw: hs.ReportNoisyMax(draw.spread(1e-3, 5.0)),
+    "Skellam": lambda draw: hs.Skellam(draw.spread(0.1, 1000.0), draw.random.randint(1, 5)),
     "SparseVector": lambda draw: hs.SparseVector(draw.spread(1e-3, 2.0), draw.random.randint(1, 50)),
     "Pair": lambda draw: hs.Pair.from_cdfs((0.2,), (draw.of(0.3, 0.5, 0.8),)),
     "Pmf": lambda draw: hs.Pmf(*map(tuple, _two(draw))),

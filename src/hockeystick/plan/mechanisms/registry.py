@@ -12,6 +12,7 @@ PLACES = (
     "mixture_gaussian:MixtureGaussian",
     "discrete_gaussian:DiscreteGaussian",
     "discrete_laplace:DiscreteLaplace",
+    "skellam:Skellam",
     "staircase:Staircase",
     "binomial:Binomial",
     "truncated_laplace:TruncatedLaplace",
