@@ -14,7 +14,8 @@ from scipy.special import ive
 import hockeystick as hs
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.check import check_pair
-from hockeystick.plan.mechanisms.skellam import LEFT_OUT, SkellamPair, _atoms
+from hockeystick.pairs.discrete import LEFT_OUT, _cut
+from hockeystick.plan.mechanisms.skellam import SkellamPair
 
 WIDE, LEAST = 1e-5, 1e-300  # relative width of a delta, and a delta that is none
 
@@ -110,7 +111,7 @@ def test_ten_rounds(adjacency: str) -> None:
 
 def test_the_context_of_the_caller_changes_nothing() -> None:
     usual = SkellamPair(2, Fraction(9)).atoms
-    _atoms.cache_clear()
+    _cut.cache_clear()
     with localcontext() as context:
         context.prec = 3
         assert np.array_equal(SkellamPair(2, Fraction(9)).atoms.loss, usual.loss)

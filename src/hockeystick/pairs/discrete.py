@@ -21,14 +21,10 @@ b + 1 / 4 b^2`` dominates it. (For eps above D / b the discrete pair has the del
 e^eps``, the least of any pair.)
 
 **Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
-loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes that lie more
-than m below the lower or above the upper centre, ``m >= 39.2 s``, are merged: P's mass on them is put at loss +inf, and
-Q's mass at loss -inf. Redrawing a merged outcome from its law restores P and Q, so that the merged pair dominates (P,
-Q). Without its mass at infinite loss, the merged pair is dominated by (P, Q). That mass is below ``2 e^-746`` and is
-counted as the smallest double. Masses at infinite loss are known only to within the smallest double anyway
-(``pairs/composition.py``), so that merging moves neither end of any answer by more than this double. Proof of the bound
-on the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z
-= m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the factor ``1 / (1 - e^(-m / s^2))`` is below e^10. The
+loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. The tails beyond ``m >=
+39.2 s`` are cut off (:class:`CutNoisePair`): ``P(Z > m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <=
+e^(-m / s^2)`` from m on, and ``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the factor ``1 / (1 - e^(-m /
+s^2))`` is below e^10. The
 normaliser is ``s sqrt(2 pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula. The first term left out is
 below e^-78 of the sum if s >= 1.
 """
@@ -36,20 +32,24 @@ below e^-78 of the sum if s >= 1.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs import concentrated, moment
-from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
 
 REACH = 39.2
 """Reach on either side of a discrete Gaussian's centre in units of s; the mass beyond is negligible."""
 
 SMALL = 1.0  # s below which the normaliser is summed; from it on, Poisson's formula is used
+LEFT_OUT = 746.0  # minus the log of the bound on a tail that is cut off; twice that tail is below the smallest double
+KEPT = 16  # pairs whose atoms are kept: the largest have 40,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,57 @@ class DiscreteLaplacePair(DominatingPair):
         return 2 / self.scale
 
 
+class CutNoisePair(DominatingPair):
+    """Symmetric noise Z on the whole numbers, shifted by ``distance``, against Z itself: outcomes far out are merged.
+
+    These are the outcomes below ``-reach`` and above ``distance + reach``. P's mass on them is put at loss +inf, and
+    Q's mass at loss -inf. Redrawing a merged outcome from the tail of its own law restores P and Q, so that the merged
+    pair dominates (P, Q). Without its mass at infinite loss, the merged pair is dominated by (P, Q). Either mass is at
+    most ``2 P(Z > reach)``, which a subclass proves to be at most ``2 e^-746``. The smallest double is more, and stands
+    in for both masses. Upper bounds count it. Lower bounds count no mass so small at infinite loss, and subtract it
+    where sampling makes its loss finite (:attr:`stands_in`). So merging moves no end of an answer by more than a few
+    smallest doubles for each round.
+
+    Attributes:
+        distance: difference of the two centres, a whole number of at least 1.
+    """
+
+    symmetric: ClassVar[bool] = True
+
+    distance: int
+
+    @property
+    @abstractmethod
+    def reach(self) -> int:
+        """Number of outcomes kept on either side of the centres, with ``P(Z > reach) <= e^-746``."""
+
+    @abstractmethod
+    def law(self, x: Array) -> tuple[Array, Array]:
+        """Return the losses of the outcomes x, and the logarithms of their masses ``P(Z = x)``.
+
+        The losses increase. A loss has a relative error of a few roundings, and a log-mass an absolute error of a few
+        roundings of ``1 + |log-mass|``: atoms that stand in for others declare no further errors.
+        """
+
+    @property
+    def atoms(self) -> Atoms:
+        """One atom for each outcome near the centres, and two that stand in for all others; kept, as they are slow."""
+        return _cut(self)
+
+    @property
+    def stands_in(self) -> bool:
+        """True: atoms at infinite loss replace the outcomes too far from the centres to have atoms of their own."""
+        return True
+
+
+@lru_cache(KEPT)
+def _cut(pair: CutNoisePair) -> Atoms:
+    loss, log_q = pair.law(np.arange(-pair.reach, pair.distance + pair.reach + 1.0))
+    return Atoms(loss, log_q[::-1], log_q).beside(TINY, TINY)
+
+
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianPair(DominatingPair):
+class DiscreteGaussianPair(CutNoisePair):
     """Discrete Gaussian noise around ``distance`` against the same noise around 0.
 
     Attributes:
@@ -104,17 +153,10 @@ class DiscreteGaussianPair(DominatingPair):
     distance: int
     variance: Fraction
 
-    symmetric: ClassVar[bool] = True
-
     @property
-    def _last(self) -> int:
-        """The number m for which the outcomes from ``-m`` to ``distance + m`` have atoms of their own."""
+    def reach(self) -> int:
+        """More than 39.2 s; see the module docstring for the tail beyond."""
         return math.ceil(REACH * self._s) + 1
-
-    @property
-    def stands_in(self) -> bool:
-        """True: an atom at infinite loss replaces the outcomes too far from the centres to have atoms of their own."""
-        return True
 
     @property
     def _s(self) -> float:
@@ -129,22 +171,10 @@ class DiscreteGaussianPair(DominatingPair):
         k = np.arange(1, math.ceil(REACH) + 1, dtype=np.float64)
         return math.log1p(2 * float(np.exp(-0.5 * k * k / variance)[::-1].sum()))
 
-    @property
-    def atoms(self) -> Atoms:
-        """One atom for each outcome near the centres; the mass of all other outcomes has infinite loss."""
+    def law(self, x: Array) -> tuple[Array, Array]:
+        """Return the losses, which are affine in x, and the log-masses."""
         d, variance = float(self.distance), float(self.variance)
-        m = self._last
-        x = np.arange(-m, self.distance + m + 1, dtype=np.float64)
-        norm = self.log_normaliser
-        log_p, log_q = -0.5 * (x - d) ** 2 / variance - norm, -0.5 * x**2 / variance - norm
-        loss = d * (2 * x - d) / (2 * variance)
-        return Atoms(loss, log_p, log_q).beside(TINY, TINY)  # the mass that stands in for outcomes beyond the reach
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The losses of the lowest and of the highest outcome that has an atom of its own."""
-        m, d, variance = self._last, self.distance, float(self.variance)
-        return d * (-2 * m - d) / (2 * variance), d * (2 * m + d) / (2 * variance)
+        return d * (2 * x - d) / (2 * variance), -0.5 * x**2 / variance - self.log_normaliser
 
     @property
     def spacing(self) -> Fraction:

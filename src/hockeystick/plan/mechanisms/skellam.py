@@ -13,10 +13,8 @@ log-concave noise (``pairs/discrete.py``) applies, in every direction. A larger 
 independent Skellam noise.
 
 **Outcomes far out.** For ``0 <= t < 3``, ``log E e^(tZ) = v (cosh t - 1) <= v t^2 / (2 - 2t/3)``. With ``t = m / (v +
-m/3)`` this gives Bernstein's bound ``P(Z >= m) <= e^(-m^2 / (2v + 2m/3))``. Outcomes more than m below the lower or
-above the upper centre are merged, with m chosen so that the bound is ``e^-746``. As for discrete Gaussian noise
-(``pairs/discrete.py``), the smallest double stands in for their mass, which is below ``2 e^-746``. It is charged above
-as mass at infinite loss, and subtracted below where sampling makes that loss finite.
+m/3)`` this gives Bernstein's bound ``P(Z >= m) <= e^(-m^2 / (2v + 2m/3))``. The tails are cut off
+(``pairs/discrete.py``) from the first m at which this bound is below ``e^-746``.
 
 **Masses.** The ratios ``r_k = f(k + 1) / f(k)`` satisfy ``r_(k-1) = 1 / (2k/v + r_k)`` (Olver, Lozier, Boisvert, Clark
 2010 [OLBC10], 10.29(i)). Let g follow the same recurrence, but from ``g_N = 1``. Then ``g_(k-1) - r_(k-1) = -g_(k-1)
@@ -24,7 +22,8 @@ r_(k-1) (g_k - r_k)``. The product of all g from k to ``N - 1`` is at most 1, as
 1``. So the error of ``g_k`` is below ``r_k ... r_(N-1) = f(N) / f(k)``. Let K be the farthest outcome and ``N = 2K``.
 By log-concavity ``f(N) / f(K) <= f(K) / f(0)``, which is below ``e^-700``: ``f(K) <= e^-746``, and ``f(0)`` is the
 largest mass, while half of all mass lies within ``sqrt(2v)``. Each step adds its own roundings. Later steps multiply
-them by less than 4, because ``g_k < 2 r_k < 2``. With 40 digits and ``N < 50,000``, the error is below ``10^-33``.
+them by a product of consecutive g and r. It is below 2: ``r < 1``, two consecutive g multiply to less than 1, and one
+that is left over is below ``r_k + f(N) / f(k) < 2``. With 40 digits and ``N < 50,000``, the error is below ``10^-33``.
 
 Since the ratios fall in k, ``r_1 >= 1 / (4/v + r_1)``. So ``r_1 >= sqrt(1 + 4/v^2) - 2/v``, and all ratios are at most
 ``r_0 <= 1 / sqrt(1 + 4/v^2) < 1 - 10^-11``. Hence the logarithm of each ratio has a relative error of a few roundings
@@ -37,14 +36,13 @@ import math
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
 from itertools import accumulate
 from typing import Annotated
 
 import numpy as np
 
-from hockeystick.numerics.rounding import TINY
-from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.pairs.base import Array
+from hockeystick.pairs.discrete import LEFT_OUT, CutNoisePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.domains import Domain, whole_numbers
@@ -57,32 +55,13 @@ MOST = 500
 VARIANCE = Domain(f"a number from 0.01 to {MOST**2}", {"minimum": 0.01, "maximum": MOST**2})
 """Variance of the noise."""
 
-LEFT_OUT = 746.0  # minus the log of the bound on the mass on one side; twice that mass is below the smallest double
 DIGITS = 40  # of the ratios of masses and of the sums of their logarithms
-KEPT = 16  # pairs whose atoms are kept: the largest have 40,000
 
 _TIGHT = Claim(Status.TIGHT, "proof in plan/mechanisms/skellam.py")
 
 
-@lru_cache(KEPT)
-def _atoms(distance: int, variance: Fraction) -> Atoms:
-    """Return one atom for each outcome near the centres; the mass of all other outcomes has infinite loss."""
-    reach = math.ceil(LEFT_OUT / 3 + math.sqrt((LEFT_OUT / 3) ** 2 + 2 * LEFT_OUT * float(variance)))
-    last = distance + reach
-    x = np.arange(-reach, last + 1)
-    with localcontext(Context(prec=DIGITS)):
-        v, ratio = Decimal(variance.numerator) / variance.denominator, Decimal(1)
-        ratios = [ratio := 1 / (2 * k / v + ratio) for k in range(2 * last, 0, -1)]
-        logs = (Decimal(math.log1p(r - 1) if r > 0.5 else math.log(r)) for r in ratios[: -last - 1 : -1])
-        f = np.array([*accumulate(logs, initial=Decimal(0))])  # log f(k) - log f(0)
-        loss = (f[abs(x - distance)] - f[abs(x)]).astype(np.float64)
-    sizes = f.astype(np.float64)
-    log_q = sizes[abs(x)] - math.log(2 * math.fsum(np.exp(sizes)) - 1)
-    return Atoms(loss, log_q[::-1], log_q).beside(TINY, TINY)
-
-
 @dataclass(frozen=True, slots=True)
-class SkellamPair(DominatingPair):
+class SkellamPair(CutNoisePair):
     """Skellam noise around ``distance`` against the same noise around 0.
 
     Attributes:
@@ -94,14 +73,23 @@ class SkellamPair(DominatingPair):
     variance: Fraction
 
     @property
-    def atoms(self) -> Atoms:
-        """One atom for each outcome near the centres; the mass of all other outcomes has infinite loss."""
-        return _atoms(self.distance, self.variance)
+    def reach(self) -> int:
+        """The first whole number at which Bernstein's bound on the tail is at most ``e^-746``."""
+        third = LEFT_OUT / 3
+        return math.ceil(third + math.sqrt(third**2 + 2 * LEFT_OUT * float(self.variance)))
 
-    @property
-    def stands_in(self) -> bool:
-        """True: an atom at infinite loss replaces the outcomes too far from the centres to have atoms of their own."""
-        return True
+    def law(self, x: Array) -> tuple[Array, Array]:
+        """Return the losses and the log-masses, from the ratios of neighbouring masses."""
+        last = self.distance + self.reach
+        near, away = (abs(x - centre).astype(np.int64) for centre in (0, self.distance))
+        with localcontext(Context(prec=DIGITS)):
+            v, ratio = Decimal(self.variance.numerator) / self.variance.denominator, Decimal(1)
+            ratios = [ratio := 1 / (2 * k / v + ratio) for k in range(2 * last, 0, -1)]
+            logs = (Decimal(math.log1p(r - 1) if r > 0.5 else math.log(r)) for r in ratios[: -last - 1 : -1])
+            f = np.array([*accumulate(logs, initial=Decimal(0))])  # log f(k) - log f(0)
+            loss = (f[away] - f[near]).astype(np.float64)
+        sizes = f.astype(np.float64)
+        return loss, sizes[near] - math.log(2 * math.fsum(np.exp(sizes)) - 1)
 
 
 @dataclass(frozen=True)
