@@ -166,10 +166,16 @@ def test_sampling_does_not_make_a_claim_stronger() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "key"), [(hs.Gaussian(1.0, 1.0), "noise_multiplier"), (hs.Laplace(1.0, 1.0), "scale")]
+    ("mechanism", "said"),
+    [
+        (hs.Gaussian(1.0, 1.0), "noise_multiplier relative to"),
+        (hs.Laplace(1.0, 1.0), "scale relative to"),
+        (hs.DiscreteLaplace(1.0, 2, 1.0), "sensitivity as"),
+        (hs.Skellam(1.0, 2, 1.0), "sensitivity as"),
+    ],
 )
-def test_a_refusal_names_the_key_of_the_mechanism(mechanism: hs.Gaussian | hs.Laplace, key: str) -> None:
-    with pytest.raises(hs.InvalidInputError, match=f"give {key} relative to the norm bound"):
+def test_a_refusal_names_the_key_that_the_norm_bound_enters(mechanism: Mechanism, said: str) -> None:
+    with pytest.raises(hs.InvalidInputError, match=f"give {said} the norm bound of one record"):
         hs.Round(mechanism, hs.Poisson(0.1))
 
 

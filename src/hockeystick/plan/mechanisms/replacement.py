@@ -60,9 +60,10 @@ class NoiseOnSum(Mechanism):
         """Reason to refuse sampling if only the change by replacing a record is bounded: it gives no mixture pair."""
         if self.null_record:
             return None
+        said = "sensitivity as" if hasattr(self, "sensitivity") else f"{self.noise_key} relative to"
         return (
             "replace_one_distance = 1 cannot be combined with Poisson sampling; leave it out and give "
-            f"{self.noise_key} relative to the norm bound of one record"
+            f"{said} the norm bound of one record"
         )
 
     @property
