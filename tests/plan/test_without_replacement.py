@@ -279,6 +279,18 @@ def test_what_is_not_known_of_the_rest_of_a_batch_is_from_above() -> None:
         assert toy.epsilon(1e-5).upper == known.epsilon(1e-5).upper
 
 
+@pytest.mark.parametrize("noise", [hs.DiscreteGaussian(2.0, 3), hs.DiscreteLaplace(5.0, 2), hs.Skellam(9.0, 2)])
+def test_noise_on_counts_is_bounded_on_both_sides(noise: Mechanism) -> None:
+    """A record may add the whole sensitivity, and all others subtract it."""
+    for adjacency in ("add", "remove", "replace-one"):
+        assert isinstance(hs.Plan([hs.Round(noise, FIXED, 30)], adjacency).epsilon(1e-5), hs.Bound)
+
+
+@pytest.mark.parametrize("noise", [hs.DiscreteGaussian(1.0), hs.Skellam(4.0)])
+def test_an_unbounded_loss_is_never_impossible(noise: Mechanism) -> None:
+    assert hs.Plan([hs.Round(noise, FIXED)], "replace-one").delta(9999.0, accountant="rdp").quoted > 0
+
+
 def test_guarantees_are_for_replacing() -> None:
     """The worst mechanism shows by randomised response whether the record is in the batch."""
     for mechanism in (hs.RandomizedResponse(0.5), hs.ApproximateDP(0.5, 1e-9)):

@@ -8,7 +8,7 @@ from typing import Annotated
 from hockeystick.pairs.discrete import DiscreteGaussianPair
 from hockeystick.pairs.exact import ExactDiscreteGaussian
 from hockeystick.pairs.sides import Known
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, unmet, whole_numbers
@@ -51,6 +51,7 @@ class DiscreteGaussian(NoiseOnSum):
     noise_key = "noise_multiplier"
     claims = claims_of(_TIGHT, _TIGHT)
     zeroed = AS_ABSENT
+    properties = frozenset({Property.SUM})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import Annotated
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.exact import ExactFinite, exponential
 from hockeystick.pairs.sides import Known
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import NOISE, whole_numbers
@@ -45,6 +45,7 @@ class DiscreteLaplace(NoiseOnSum):
     noise_key = "scale"
     claims = claims_of(_TIGHT, _TIGHT)
     zeroed = AS_ABSENT
+    properties = frozenset({Property.SUM})
 
     def at(self, distance: int) -> DiscreteLaplacePair:
         """Return the pair of noise centred at a distance against noise centred at 0."""

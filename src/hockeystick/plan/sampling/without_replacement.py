@@ -233,10 +233,13 @@ class WithoutReplacement(Sampling):
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """Return the Renyi curve of the pair; if a record is replaced and moments are finite, a published bound on it.
 
-        The bound is that of Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27.
+        The bound is that of Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27. It needs the moments of all losses,
+        so it does not apply to a pair from which outcomes are cut off.
         """
         if direction is Direction.REPLACE_ONE and Property.INFINITE_LOSS not in mechanism.properties:
-            return WithoutReplacementCurve(own_pair(mechanism, direction), self.rate)
+            base = own_pair(mechanism, direction)
+            if not base.stands_in:
+                return WithoutReplacementCurve(base, self.rate)
         return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
