@@ -42,7 +42,7 @@ NUMBERS: dict[str, Any] = {
     "mu": RISING, "rho": RISING, "threshold": FALLING, "bound": FALLING, "keys": RISING, "cutoff": RISING,
     "categories": float, "trials": FALLING, "probability": float, "gamma": float, "projections": FALLING,
     "replace_one_distance": RISING, "noise": str, "steps": RISING, "min_separation": FALLING,
-    "max_participations": RISING, "tree_depth": RISING, "norm": str,
+    "max_participations": RISING, "tree_depth": RISING, "norm": str, "variance": FALLING,
 }  # fmt: skip
 """Types of the keys of mechanisms; quotients are rounded to the side on which a release costs more."""
 

@@ -13,6 +13,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
+from hockeystick.plan.mechanisms.replacement import NoiseOnSum
 
 ASKED = (
     "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
@@ -22,9 +23,6 @@ ASKED = (
 
 ASKED_OF_A_SUM = ("at", "distance")
 """What a round asks of noise on a sum besides."""
-
-SUMS = ("DiscreteGaussian", "DiscreteLaplace", "Skellam", "TruncatedLaplace")
-"""Noise on a sum among the mechanisms below."""
 
 
 def sums(held: Held, mechanism: Any, direction: hs.Direction) -> None:
@@ -87,6 +85,9 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "ZCDP": lambda draw: hs.ZCDP(draw.spread(1e-8, 3.0)),
 }
 """How a mechanism of each class is drawn."""
+
+SUMS = tuple(name for name in MAKERS if issubclass(getattr(hs, name), NoiseOnSum))
+"""Noise on a sum among them."""
 
 
 @case("mechanism", *MAKERS, *(f"{name}.{asked}" for name in MAKERS for asked in ASKED),
