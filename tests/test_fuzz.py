@@ -125,7 +125,7 @@ def test_every_public_callable_is_drawn_by_a_case() -> None:
     """What is added to the public names needs a case; what is taken away leaves none behind."""
     covered = {name for entry in registry.declared().values() for name in entry.covers}
     public = set(public_names())
-    assert not sorted(public - covered), "no case draws these; mechanisms are in tools/fuzz/cases/mechanisms.py, MAKERS"
+    assert not sorted(public - covered), "no case draws these: MAKERS in fuzz/cases/mechanisms.py, PARTS in values.py"
     assert not sorted(covered - public), "these are no public names"
 
 

@@ -18,7 +18,7 @@ one step of each and b = 2, it may be certain that only one of them sees a given
 kind begins, so the claim is ``upper`` unless there is only one part.
 
 The part of a record must not depend on other records. Dealing a shuffled dataset out evenly moves other records when
-one is added.
+one is added. So the other records take part by the same law, whether this record contributes nothing or is absent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Annotated
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.plan.sampling.base import Sampling, own_pair
+from hockeystick.plan.sampling.base import Sampling, Zeroed, own_pair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 
@@ -50,6 +50,7 @@ class Cyclic(Sampling):
     parts: Annotated[int, domains.RECORDS.of("number of parts that take turns")]
 
     name = "cyclic"
+    zeroed = Zeroed.AS_ABSENT
     assumption = (
         "each record has a fixed part that does not depend on other records, and the steps of each kind of rounds "
         "take the parts in turn; the number is not valid if parts are reassigned when a record is added or removed"
