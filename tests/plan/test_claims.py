@@ -9,7 +9,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.pairs import PoissonSubstitutionPair
-from hockeystick.plan.mechanisms import Property, Status
+from hockeystick.plan.mechanisms import Mechanism, Property, Status
 from hockeystick.plan.mechanisms.registry import MECHANISMS
 from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.base import claimed
