@@ -93,3 +93,25 @@ def test_the_shell_is_asked_for_names_of_files(words: str) -> None:
     program = "import sys; sys.argv[0] = 'hockeystick'; from hockeystick.cli import main; main()"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=asked)
     assert said.stdout.split() == [f"file,{word}"], said.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("epsilon --sampling po", ["poisson"]),
+        ("epsilon --accountant ch", ["characteristic-function"]),
+        ("epsilon --adjacency re", ["remove", "replace-one"]),
+        ("epsilon --unit u", ["user"]),
+        ("calibrate noise-", ["noise-multiplier"]),
+        ("supported sta", ["staircase"]),
+        ("budget init a.db --filter c", ["currency"]),
+        ("budget spend a.db --mechanism gaussian-t", ["gaussian-threshold"]),
+        ("reproduce do", ["dots"]),
+    ],
+)
+def test_the_shell_completes_names(words: str, names: list[str]) -> None:
+    typed = {"COMP_WORDS": f"hockeystick {words}", "COMP_CWORD": str(len(words.split()))}
+    asked = {**os.environ, "_HOCKEYSTICK_COMPLETE": "bash_complete", **typed}
+    program = "import sys; sys.argv[0] = 'hockeystick'; from hockeystick.cli import main; main()"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=asked)
+    assert said.stdout.split() == [f"plain,{name}" for name in names], said.stderr

@@ -119,7 +119,7 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
 
 
 @main.command()
-@click.argument("parameter")
+@click.argument("parameter", shell_complete=options.names)
 @options.plan_source
 @target_options
 @options.number_option("--gap", help="Requested relative width of the intervals.")
@@ -261,7 +261,7 @@ def accountants() -> None:
 
 
 @main.command()
-@click.argument("mechanism", required=False)
+@click.argument("mechanism", required=False, shell_complete=options.names)
 @options.json_option
 def supported(mechanism: str | None, as_json: bool) -> None:
     """List the supported mechanisms, sampling schemes and adjacencies, and the theorems behind them.

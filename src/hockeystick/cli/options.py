@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.report.tables import Answer
 
+UNITS = ("record", "user")  # as in plan/users.py, which would slow down --help
+
 STANDARD_INPUT = "-"  # file name that means standard input
 
 FLAGS = {
@@ -39,7 +41,7 @@ FLAGS = {
 
 TEXTS = {
     "sampling": "DP-SGD: sampling scheme, such as poisson; `hockeystick supported` lists them.",
-    "unit": "DP-SGD: what is protected: record or user; user needs --records-per-unit.",
+    "unit": f"DP-SGD: what is protected: {' or '.join(UNITS)}; user needs --records-per-unit.",
     "adjacency": f"DP-SGD: neighbouring relation: {', '.join(kind.value for kind in Adjacency)}.",
 }
 """Flags with a name that replace a plan file."""
@@ -53,10 +55,31 @@ Decorator = Callable[[Any], Any]
 
 FILE = click.Path(readable=False)  # any name, which the shell completes
 
+NAMES = {
+    "accountant": "hockeystick.accountants:ACCOUNTANTS",
+    "adjacency": "hockeystick.values.adjacency:Adjacency",
+    "filter": "hockeystick.questions.ledger.budget:KINDS",
+    "mechanism": "hockeystick.plan.mechanisms.registry:MECHANISMS",
+    "name": "hockeystick.papers:EXPERIMENTS",
+    "parameter": "hockeystick.questions.parameters:PARAMETERS",
+    "sampling": "hockeystick.plan.sampling.registry:SAMPLINGS",
+    "unit": "hockeystick.cli.options:UNITS",
+}
+"""Places of the names that a shell completes, by option or argument."""
+
+
+def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Shell completion: return the names beginning with ``incomplete`` that the option or argument accepts."""
+    from hockeystick.values.late import found
+
+    known = found(NAMES[parameter.opts[0].lstrip("-")])
+    listed = [vars(each)["name"] if isinstance(each, type) else str(each) for each in known]
+    return [name for name in listed if name.startswith(incomplete)]
+
 
 number_option = partial(click.option, type=FALLING, metavar="NUMBER")
 text_option = partial(click.option, metavar="TEXT", show_default=False)
-name_option = partial(click.option, metavar="NAME")
+name_option = partial(click.option, metavar="NAME", shell_complete=names)
 file_option = partial(click.option, metavar="FILE", type=FILE)
 output_option = partial(file_option, "-o", "--output")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")

@@ -7,12 +7,13 @@ import time
 
 import click
 
+from hockeystick.cli.options import names
 from hockeystick.cli.progress import progress
 from hockeystick.values.errors import InvalidInputError
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names)
 @click.option("--output", metavar="DIR", help="Folder for the CSV, SVG and PNG files; created if missing.")
 @click.option(
     "--size",
