@@ -12,15 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan, asked_delta
-from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.users import refusal
-from hockeystick.questions.many import epsilons
 from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
-from hockeystick.report.document.curves import POINTS, STEP_POINTS, last_epsilon
+from hockeystick.report.document.curves import POINTS, last_epsilon
 from hockeystick.report.document.curves import RATES as CURVE_RATES
 from hockeystick.report.profile import RATES as TABLE_RATES
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
@@ -36,7 +33,7 @@ def _short(x: float) -> float:
 RATES = tuple(sorted(set(map(_short, (*CURVE_RATES[::2], *TABLE_RATES)))))
 """False-positive rates of the curve of attacks, including those of the table of attacks."""
 
-FEWER = 9  # points of a curve computed one by one, each of which takes tens of milliseconds
+FEWER = 13  # points of a curve computed one by one, each of which may take tens of milliseconds
 NOISE_SPAN = 4.0  # factor by which the noise varies down and up in its curve
 
 Check = Callable[[], None]
@@ -113,8 +110,7 @@ def _steps(plan: Plan, check: Check) -> Curve:
 
     At each point, the same fraction of every kind of round is run, rounded up to whole rounds.
     """
-    points = STEP_POINTS if _side_by_side(plan) else FEWER
-    by_steps = partly_run(plan, [number / points for number in range(1, points + 1)])
+    by_steps = partly_run(plan, [number / FEWER for number in range(1, FEWER + 1)])
     return "steps", _epsilons(by_steps.items(), asked_delta(plan, None), check)
 
 
@@ -126,7 +122,7 @@ def _noise(plan: Plan, check: Check) -> Curve:
     """
     parameter, build = noise_of(plan)
     name, value = parameter.name, parameter.start
-    factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, STEP_POINTS if _side_by_side(plan) else FEWER).tolist()
+    factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, FEWER).tolist()
     tried = {value, *(_short(value * factor) for factor in factors)}
     noises = sorted(noise for noise in tried if parameter.least <= noise <= parameter.most)
     return name, _epsilons([(noise, build(noise)) for noise in noises], asked_delta(plan, None), check)
@@ -141,13 +137,6 @@ CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
 """Functions that compute the curves, by name."""
 
 
-def _side_by_side(plan: Plan) -> bool:
-    """True for a kind of plan of which many can be answered in one computation (``questions/many.py``)."""
-    if len(plan.rounds) != 1 or plan.whole:
-        return False
-    return isinstance(plan.rounds[0].mechanism, Gaussian) and isinstance(plan.rounds[0].sampling, Poisson)
-
-
 def _epsilons(plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -> Rows:
     """Rows of a curve of epsilon.
 
@@ -156,22 +145,12 @@ def _epsilons(plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -
     Raises:
         UnsupportedError: no guarantee is proved for a plan.
     """
-    asked = list(plans)
     rows: Rows = []
-    if all(_side_by_side(plan) for _, plan in asked):
-        band = epsilons([plan for _, plan in asked], delta)
-        for (at, _), lower, upper, worth in zip(asked, band.lower, band.upper, band.guarantees, strict=True):
-            rows.append((at, None if worth == "upper bound" else _finite(lower), _finite(upper)))
-    else:
-        for at, plan in asked:
-            check()
-            ends = finite_ends(plan.epsilon(delta))
-            rows.append((at, ends.get("lower"), ends["upper"]))
+    for at, plan in plans:
+        check()
+        ends = finite_ends(plan.epsilon(delta))
+        rows.append((at, ends.get("lower"), ends["upper"]))
     return rows
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _text(value: float | None, rounding: Callable[[float, int], str]) -> str | None:
