@@ -88,7 +88,7 @@ def budget() -> None:
 @number_option("--slack", help="For approximate-dp and currency: the part of delta reserved for composition or prices.")
 @number_option("--order", type=float, help="For rdp: the order of the Renyi divergence.")
 @file_option("--reference", metavar="PLAN", help="For currency: plan whose single round is the unit of the currency.")
-@name_option("--adjacency", help="Neighbouring relation.  [default: add-or-remove]")
+@name_option("--adjacency", default="add-or-remove", help="Neighbouring relation.")
 @text_option("--dataset", default="", help="Name of the dataset.")
 @text_option(
     "--unit",
@@ -113,34 +113,28 @@ def init(ledger: str, as_json: bool, **given: Any) -> None:
     from hockeystick.questions.ledger.ledger import Ledger
 
     texts: dict[str, Any] = {key: given.pop(key) for key in ("dataset", "unit", "regions", "who")}
-    kind, adjacency, reference = given.pop("kind"), given.pop("adjacency"), given.pop("reference")
+    kind, adjacency, reference = (given.pop(key) for key in ("kind", "adjacency", "reference"))
     limits = {key: value for key, value in given.items() if value is not None}
     with flag_names():
         if reference is not None:
             from hockeystick.plan.file import rounds_to_dicts
             from hockeystick.values.adjacency import Adjacency
 
-            rounds = rounds_to_dicts(_of_plan(reference, Adjacency.parse(adjacency or "add-or-remove")))
+            rounds = rounds_to_dicts(_of_plan(reference, Adjacency.parse(adjacency)))
             if len(rounds) > 1:
                 raise InvalidInputError(f"{place(reference)}: a reference must be one round; received {len(rounds)}")
             limits["reference"] = rounds[0]
         if not limits:
             raise InvalidInputError("the budget is missing: give --epsilon (with --delta), --rho or --mu", "budget")
-        chosen = kind or _default(limits)
+        usual = "approximate-dp" if limits.get("delta") else "pure"
+        filters = {"reference": "currency", "rho": "zcdp", "mu": "gdp"}
+        chosen = kind or next((name for key, name in filters.items() if key in limits), usual)
         if limits.get("delta") == 0 and chosen == "pure":
             del limits["delta"]  # a delta of 0 means no delta; other filters refuse it with their own messages
         if chosen == "approximate-dp" and "delta" in limits:
             limits.setdefault("slack", 0.5 * limits["delta"])  # stored, in case the default changes later
-        made = Ledger.begin(ledger, chosen, limits, adjacency=adjacency or "add-or-remove", **texts)
+        made = Ledger.begin(ledger, chosen, limits, adjacency=adjacency, **texts)
     _show(made, as_json)
-
-
-def _default(limits: dict[str, Any]) -> str:
-    """Name of the privacy filter that is used by default for a budget with these parameters."""
-    for key, name in (("reference", "currency"), ("rho", "zcdp"), ("mu", "gdp")):
-        if key in limits:
-            return name
-    return "approximate-dp" if limits.get("delta") else "pure"
 
 
 @budget.command()

@@ -217,8 +217,15 @@ def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[t
 
     The note often says how batches are made.
     """
-    lines = [] if published.get("epsilon") is None else [("published", _published(published))]
-    lines += [] if judged is None else [("the claim is", judged)]
+    lines = []
+    if published.get("epsilon") is not None:
+        text = f"epsilon {exact(published['epsilon'])}"
+        if published.get("delta") is not None:
+            text += f" at delta {exact(published['delta'])}"
+        origin = [one_line(str(published[key])) for key in ("accountant", "source") if published.get(key)]
+        lines.append(("published", f"{text} ({'; '.join(origin)})" if origin else text))
+    if judged is not None:
+        lines.append(("the claim is", judged))
     if published.get("note"):
         lines.append(("note", one_line(str(published["note"]))))
     return lines
@@ -259,14 +266,6 @@ def rounds_said(plan: Plan) -> str:
     """
     epochs = [f"{item.epochs} epochs of {item.sampling.steps_of_pass}" for item in plan.rounds if item.epochs]
     return f"{plan.steps} ({', '.join(epochs)})" if epochs else str(plan.steps)
-
-
-def _published(published: Mapping[str, Any]) -> str:
-    text = f"epsilon {exact(published['epsilon'])}"
-    if published.get("delta") is not None:
-        text += f" at delta {exact(published['delta'])}"
-    origin = [one_line(str(published[key])) for key in ("accountant", "source") if published.get(key)]
-    return f"{text} ({'; '.join(origin)})" if origin else text
 
 
 def finite_ends(bound: Said) -> dict[str, float | None]:

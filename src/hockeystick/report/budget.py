@@ -48,14 +48,9 @@ def standing_answer(standing: Standing) -> Answer:
     return Answer(_headline(state), tuple(lines))
 
 
-def _caveats(plan: Plan | None, delta: float | None) -> dict[str, list[str]]:
-    """Assumptions and warnings about the latest releases, as keys of a JSON answer; empty without a release."""
-    return {"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, delta or None)
-
-
 def standing_json(standing: Standing) -> dict[str, Any]:
     """Return the state of a ledger and its latest releases in JSON values."""
-    state, budget = standing.state, standing.state.budget
+    state, budget, plan = standing.state, standing.state.budget, _plan(standing)
     accounts = {
         name: {
             "spent": budget.made.spent_of(budget.amounts(state.spent(name))),
@@ -81,7 +76,7 @@ def standing_json(standing: Standing) -> dict[str, Any]:
         "latest": [dict(keys) for keys in standing.last],
         "number": state.number,
         "hash": state.hash,
-        **_caveats(_plan(standing), budget.delta),
+        **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, budget.delta or None)),
         "version": __version__,
     }
 

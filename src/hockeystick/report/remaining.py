@@ -13,9 +13,8 @@ from hockeystick.report.answer import (
     MAX_CLAUSE,
     Answer,
     assumption_lines,
-    caveats_json,
     finite_ends,
-    relation_json,
+    plan_json,
     relation_lines,
     rounds_said,
     settings_said,
@@ -66,9 +65,7 @@ def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
         "spent": finite_ends(found.spent),
         "achieved": finite_ends(found.achieved),
         "beside": finite_ends(found.beside),
-        **relation_json(plan),
-        "guarantee": found.achieved.guarantee,
-        **caveats_json(whole, found.target.delta),
+        **plan_json(whole, found.target.delta, found.achieved.guarantee),
     }
 
 

@@ -142,7 +142,8 @@ def _written(block: blocks.Block) -> list[str]:
         case blocks.Lead(text, below):
             return ['<div class="lead">', f"<strong>{escape(text)}</strong>", f"<span>{escape(below)}</span>", "</div>"]
         case blocks.Paragraph(text):
-            return [f"<p>{LONG.sub(_divided, escape(text))}</p>"]
+            divided = LONG.sub(lambda name: name[0].replace(".", ".<wbr>"), escape(text))  # a line may break there
+            return [f"<p>{divided}</p>"]
         case blocks.Caution(texts):
             marked = (f"<p><strong>Caution:</strong> {escape(text)}</p>" for text in texts)
             return ['<div class="caution" role="note">', *marked, "</div>"]
@@ -159,11 +160,6 @@ def _written(block: blocks.Block) -> list[str]:
             return f"<pre><code>{escape(text.rstrip())}</code></pre>".split("\n")
         case blocks.Signature(fields):
             return ['<div class="signature">', *(f"<span>{escape(name)}</span>" for name in fields), "</div>"]
-
-
-def _divided(name: re.Match[str]) -> str:
-    """A dotted name in HTML, in which the line may break after each dot."""
-    return name[0].replace(".", ".<wbr>")
 
 
 def _table(block: blocks.Table) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.sampling.registry import SAMPLINGS
-from hockeystick.report.answer import MAX_CLAUSE, caveats_json, epsilon_under, finite_ends, relation_json
+from hockeystick.report.answer import MAX_CLAUSE, epsilon_under, finite_ends, plan_json
 from hockeystick.report.document.curves import RATES, Points, band_points, delta_points, steps_points
 from hockeystick.report.document.envelope import digest, sealed
 from hockeystick.report.profile import RATES as TABLE_RATES
@@ -82,8 +82,7 @@ def report_record(
         "plan": keys,
         "plan_sha256": digest(keys),
         "rounds": plan.steps,
-        **relation_json(plan),
-        **caveats_json(plan, at),
+        **plan_json(plan, at),
         "epsilon": rows,
         "samplings": samplings,
         "attack": attack,
@@ -122,13 +121,13 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name}:
         return []
-    found = []
-    kinds = [kind for kind in SAMPLINGS if own - {NoSampling.name} != {kind.name}]
-    for kind in kinds:
-        bound = epsilon_under(plan, kind, delta)
-        if bound is not None:
-            found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
-    return found
+    others = [kind for kind in SAMPLINGS if own - {NoSampling.name} != {kind.name}]
+    bounds = [(kind.name, epsilon_under(plan, kind, delta)) for kind in others]
+    return [
+        {"scheme": name, **finite_ends(bound), "guarantee": bound.guarantee}
+        for name, bound in bounds
+        if bound is not None
+    ]
 
 
 def _attack(plan: Plan, with_mu: bool) -> tuple[dict[str, Any], Points]:

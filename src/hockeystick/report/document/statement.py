@@ -150,13 +150,10 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
     said = []
     for item in rounds[:MOST_ROUNDS]:
         settings = settings_said(settings_of(item))
-        often = (
-            f"{item['epochs']} epochs"
-            if "epochs" in item
-            else "once"
-            if item["count"] == 1
-            else f"{item['count']} times"
-        )
+        if "epochs" in item:
+            often = f"{item['epochs']} epochs"
+        else:
+            often = "once" if item["count"] == 1 else f"{item['count']} times"
         sampling = "" if "sampling" not in item else f" with {item['sampling']} sampling"
         said.append(f"{item['mechanism']}{sampling} ({cut(settings, MAX_CLAUSE)}; {often})")
     more = len(rounds) - len(said)
