@@ -142,14 +142,8 @@ def ours() -> list[Row]:
     """Rows of the accountants here, on the same plans."""
     import hockeystick as hs
     from hockeystick.papers.dots import buckets
-    from hockeystick.papers.experiment import Setting
+    from hockeystick.papers.experiment import Setting, cold
     from hockeystick.papers.gopi import theorem_error
-    from hockeystick.report.cold import cold
-
-    def moved(plan: hs.Plan) -> hs.Plan:
-        found = cold(plan)
-        assert found is not None
-        return found
 
     def plan(noise: float, rate: float, rounds: int) -> hs.Plan:
         return hs.dp_sgd(noise, rate, rounds, adjacency="remove")
@@ -175,7 +169,7 @@ def ours() -> list[Row]:
         one = plan(DOTS_NOISE, DOTS_RATE, rounds)
         for method, given in asked:
             bound = one.epsilon(DOTS_DELTA, accountant=method, **given)
-            _, seconds = timed(lambda: moved(one).epsilon(DOTS_DELTA, accountant=method, **given))  # noqa: B023
+            _, seconds = timed(lambda: cold(one).epsilon(DOTS_DELTA, accountant=method, **given))  # noqa: B023
             add("dots", method, rounds, bound, seconds,
                 options=" ".join(f"{key}={value:g}" for key, value in given.items()))  # fmt: skip
     for gap in (gap for dots, gap in intervals(FEWEST) if not dots):

@@ -186,7 +186,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
             "command must be one of 'accountants', 'audit', 'budget', 'calibrate', 'compare', 'delta', 'doctor', ",
         ),
         (["--frobnicate"], "No such option"),
-        (["supported", "--jso"], "No such option"),
+        (["accountants", "--jso"], "No such option"),
     ],
 )
 def test_bad_arguments_take_one_line(args: list[str], message: str) -> None:
@@ -236,10 +236,7 @@ def test_lists() -> None:
     one = run("supported", "staircase").stdout
     assert "staircase" in one
     assert "randomized-response" not in one
-    assert {row["mechanism"] for row in json.loads(run("supported", "gdp", "--json").stdout)} == {"gdp"}
     assert run("supported", "gausian").stderr.endswith("did you mean 'gaussian'?\n")
-    statuses = {row["status"] for row in json.loads(run("supported", "--json").stdout)}
-    assert statuses <= {"tight", "between", "upper", "renyi", "refused"}
     jsonschema.Draft202012Validator.check_schema(json.loads(run("schema").stdout))
 
 

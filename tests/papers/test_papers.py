@@ -20,7 +20,7 @@ from command import runner
 from hockeystick.cli import main
 from hockeystick.papers import EXPERIMENTS, chosen, dots, koskela
 from hockeystick.papers.dots import BUCKETS
-from hockeystick.papers.experiment import CERTIFIED, Method, Setting
+from hockeystick.papers.experiment import CERTIFIED, Method, Setting, cold
 from hockeystick.papers.gopi import CLOSED_FORM, PLAIN
 from hockeystick.papers.koskela_table import Samples
 from hockeystick.papers.table import Table
@@ -421,3 +421,11 @@ def test_command_refuses_in_one_line(arguments: list[str], message: str) -> None
 def test_names() -> None:
     assert {item.name for item in chosen("all")} == set(EXPERIMENTS)
     assert {item.name for item in chosen("koskela")} == {"koskela-table", "koskela-1", "koskela-2"}
+
+
+def test_a_plan_is_timed_with_noise_that_nobody_had_before() -> None:
+    plan = Setting(1.0, 0.01, 100).plan()
+    first, second = cold(plan), cold(plan)
+    noises = [item.rounds[0].mechanism for item in (plan, first, second)]
+    assert len(set(noises)) == 3
+    assert first.epsilon(1e-6).quoted == pytest.approx(plan.epsilon(1e-6).quoted, rel=1e-2)

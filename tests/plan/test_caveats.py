@@ -143,7 +143,7 @@ ASKED: list[tuple[list[str], bool]] = [
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two accountants are enough to be compared, of which the loose one has a delta of its own; then all are there."""
-    monkeypatch.setattr(hs.ACCOUNTANTS, "_known", {name: hs.ACCOUNTANTS[name] for name in ("auto", "basic")})
+    monkeypatch.setattr(hs.ACCOUNTANTS, "data", {name: hs.ACCOUNTANTS[name] for name in ("auto", "basic")})
 
 
 @pytest.mark.usefixtures("few")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
 import pytest
 
 import hockeystick as hs
@@ -31,17 +29,8 @@ def test_at_an_epsilon_deltas_are_compared() -> None:
     assert PLAN.compare(epsilon=1.0)["auto"].answer == PLAN.delta(1.0)
 
 
-def test_notebooks_show_all_rows_as_text() -> None:
+def test_all_rows_are_shown_as_text() -> None:
     rows = PLAN.compare()
-    html = rows._repr_html_()
-    tags: list[str] = []
-
-    class Tags(HTMLParser):
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            tags.append(tag)
-
-    Tags().feed(html)
-    assert tags.count("tr") == len(rows) + 1
     assert str(rows).count("\n") == len(rows) - 1
     assert "auto: " in str(rows)
 

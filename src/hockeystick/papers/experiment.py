@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import Asked, ask
 from hockeystick.plot.plans import EPSILON, ROUNDS
-from hockeystick.report.cold import cold
+from hockeystick.questions.parameters import of_plan
 
 Say = Callable[[str], None]
 
@@ -34,6 +35,9 @@ STYLES = {
     "Renyi accountant": "zcdp",
 }
 """Accountant whose style is used, by label; a label that is an accountant's name has its own style."""
+
+STEP = 1e-6
+"""Relative step of the noise of :func:`cold`, whose multiples are used in turn."""
 
 XLABELS = {"rounds": ROUNDS, "at": EPSILON, "points": "points $n$"}  # labels of horizontal axes, by column
 
@@ -75,6 +79,18 @@ class Setting:
         return "add-or-remove" if self.adjacency in ("add", "remove") else self.adjacency
 
 
+_moves = itertools.count(1)
+
+
+def cold(plan: Plan) -> Plan:
+    """Return the plan with slightly more noise, each time by another amount, for which nothing is cached.
+
+    Intermediate results are cached by the parameters of a round, so that a repeated question is answered far faster,
+    even by another accountant. The answers for the changed plan differ little and take the same work.
+    """
+    return of_plan(plan, "noise")[1](1 + STEP * next(_moves))
+
+
 @dataclass(frozen=True)
 class Method:
     """Accountant with options, under a label.
@@ -95,7 +111,7 @@ class Method:
         """Return the method's answer, its options as a text, and the adjacency.
 
         The answer contains the shortest running time of ``times`` calls. The certified bracket, and every call after
-        the first, is timed at slightly different noise (``report/cold.py``), so that it does not profit from cached
+        the first, is timed at slightly different noise (:func:`cold`), so that it does not profit from cached
         laws.
 
         Args:
@@ -112,7 +128,7 @@ class Method:
         plan = setting.plan(adjacency, self.batches)
         answer = ask(plan, quantity, at, name, **options)
         others = [cold(plan) for _ in range(max(times - 1, int(certified)))]
-        runs = [ask(other, quantity, at, name, **options).seconds for other in others if other is not None]
+        runs = [ask(other, quantity, at, name, **options).seconds for other in others]
         return replace(answer, seconds=min(runs, default=answer.seconds)), told, adjacency
 
 

@@ -17,9 +17,7 @@ from hockeystick.report.rounding import SHOWN_DIGITS, exact, exp_down, exp_up, r
 from hockeystick.report.tables import print_table
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer
-from hockeystick.values.domains import one_line
-from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
-from hockeystick.values.outward import html_table
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 ESTIMATED = "~"
 """Mark before a number that is not a proved bound in either direction."""
@@ -36,17 +34,15 @@ class Entry:
 
     Attributes:
         name: name of the accountant.
-        answer: its bound or estimate; ``None`` if it refused the plan or failed.
+        answer: its bound or estimate; ``None`` if it refused the plan.
         seconds: wall-clock time of the answer or refusal, which may use results cached by an earlier accountant.
-        reason: reason for a refusal, an infinite end, a wide interval or a failure; ``None`` otherwise.
-        failed: True if it raised an unexpected exception, which is a bug of this library to be reported.
+        reason: reason for a refusal, an infinite end or a wide interval; ``None`` otherwise.
     """
 
     name: str
     answer: Answer | None
     seconds: float
     reason: str | None = None
-    failed: bool = False
 
     @property
     def log(self) -> Answer | None:
@@ -63,13 +59,20 @@ class Entry:
         """Lower end, estimate and upper end as text, rounded outward; empty where missing."""
         if self.answer is None:
             return "", "", ""
-        if self.log is not None and 0 < self.answer.quoted < SMALLEST_NORMAL:
-            return _cells(self.log.ends, exp_down, exp_up)
-        return _cells(self.answer.ends, round_down, round_up)
+        log = self.log if 0 < self.answer.quoted < SMALLEST_NORMAL else None
+        ends = self.answer.ends if log is None else log.ends
+        down, up = (round_down, round_up) if log is None else (exp_down, exp_up)
+        guess = ends.get("estimate", ends.get("value"))
+        mark = ESTIMATED if guess is not None and math.isfinite(guess) else ""
+        return (
+            down(ends["lower"], SHOWN_DIGITS) if "lower" in ends else "",
+            mark + up(guess, SHOWN_DIGITS) if guess is not None else "",
+            up(ends["upper"], SHOWN_DIGITS) if "upper" in ends else "",
+        )
 
 
 class Entries(tuple[Entry, ...]):
-    """Results of all accountants in the order of the table; notebooks show them as a table."""
+    """Results of all accountants in the order of the table."""
 
     def __getitem__(self, key: Any) -> Any:
         """Return the row with this name or index.
@@ -86,10 +89,6 @@ class Entries(tuple[Entry, ...]):
 
     def __str__(self) -> str:
         return "\n".join(f"{entry.name}: {entry.reason if entry.answer is None else entry.answer}" for entry in self)
-
-    def _repr_html_(self) -> str:
-        rows = [(entry.name, entry.guarantee or "no answer", *entry.cells, entry.reason or "") for entry in self]
-        return html_table("All accountants", rows, ("accountant", "guarantee", "lower", "estimate", "upper", "reason"))
 
 
 def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> Entries:
@@ -133,12 +132,9 @@ def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = Non
 
 
 def _entry(plan: Plan, quantity: str, at: float, accountant: Accountant) -> Entry:
-    """Result of one accountant, epsilon at a delta or delta at an epsilon, with the time it took.
-
-    An unexpected exception is a failure. Its row says so, and the other rows remain.
-    """
+    """Result of one accountant, epsilon at a delta or delta at an epsilon, with the time it took."""
     answer: Answer | None = None
-    failed, start = False, time.perf_counter()
+    start = time.perf_counter()
     try:
         if plan.whole:  # has its own route; the others refuse with its reason
             answer = getattr(plan, quantity)(at, accountant=accountant.name)
@@ -147,11 +143,7 @@ def _entry(plan: Plan, quantity: str, at: float, accountant: Accountant) -> Entr
         reason = answer.reason
     except UnsupportedError as error:
         reason = str(error)
-    except HockeystickError:  # the question itself is invalid for every accountant
-        raise
-    except Exception as error:
-        reason, failed = f"failed: {type(error).__name__}: {one_line(str(error))}; please report this", True
-    return Entry(accountant.name, answer, time.perf_counter() - start, reason, failed)
+    return Entry(accountant.name, answer, time.perf_counter() - start, reason)
 
 
 def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
@@ -191,10 +183,7 @@ def _delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
 
 
 def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the object that ``hockeystick compare --json`` prints; infinite ends are ``None``, with a ``reason``.
-
-    A row has the key ``failed`` if the accountant raised an unexpected exception.
-    """
+    """Return the object that ``hockeystick compare --json`` prints; infinite ends are ``None``, with a ``reason``."""
     rows = [
         {
             "name": entry.name,
@@ -203,21 +192,8 @@ def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries:
             **({} if entry.log is None else {"log_delta": finite_ends(entry.log)}),
             "seconds": entry.seconds,
             "reason": entry.reason,
-            **({"failed": True} if entry.failed else {}),
         }
         for entry in sorted_entries(entries)
     ]
     caveats = caveats_json(plan, _delta(at, entries))
     return {"quantity": quantity, **at, "accountants": rows, **caveats}
-
-
-def _cells(
-    ends: Mapping[str, float], down: Callable[[float, int], str], up: Callable[[float, int], str]
-) -> tuple[str, str, str]:
-    guess = ends.get("estimate", ends.get("value"))
-    mark = ESTIMATED if guess is not None and math.isfinite(guess) else ""
-    return (
-        down(ends["lower"], SHOWN_DIGITS) if "lower" in ends else "",
-        mark + up(guess, SHOWN_DIGITS) if guess is not None else "",
-        up(ends["upper"], SHOWN_DIGITS) if "upper" in ends else "",
-    )

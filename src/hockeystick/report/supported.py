@@ -59,28 +59,6 @@ def supported_rows(name: str | None = None) -> list[Row]:
     return [Row(*key, tuple(directions)) for key, directions in rows.items()]
 
 
-def supported_json(name: str | None = None) -> list[dict[str, str]]:
-    """Return an object for each mechanism, sampling and direction, with ``status`` and ``source``.
-
-    Args:
-        name: name of one mechanism; ``None`` for all.
-
-    Raises:
-        InvalidInputError: no mechanism has this name.
-    """
-    return [
-        {
-            "mechanism": row.mechanism,
-            "sampling": row.sampling,
-            "direction": direction.value,
-            "status": row.claim.status.value,
-            "source": row.claim.source,
-        }
-        for row in supported_rows(name)
-        for direction in row.directions
-    ]
-
-
 def supported_markdown() -> str:
     """Return the table as Markdown for the documentation, with citation keys as links to the bibliography.
 

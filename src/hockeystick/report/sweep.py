@@ -1,4 +1,4 @@
-"""Text about a sweep: the number of its rows, the range of its bounds, assumptions and warnings."""
+"""Text about a sweep: the number of its rows, reasons for missing answers, assumptions and warnings."""
 
 from __future__ import annotations
 
@@ -8,28 +8,18 @@ from pathlib import Path
 from hockeystick.questions.sweeps.table import CERTAIN, Sweep
 from hockeystick.report.answer import Answer
 from hockeystick.values.domains import place
-from hockeystick.values.outward import DIGITS, DOWN, UP, rounded
 
 MOST_REASONS = 5  # largest number of reasons listed; the file has all
 
 
 def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
-    """Return the text about a sweep: a sentence on the written file, the range of the bounds, and caveats.
+    """Return the text about a sweep: a sentence on the written file, reasons for missing answers, and caveats.
 
     Args:
         sweep: table of the sweep.
         output: path of the written file.
     """
-    lines = [("question", sweep.question)]
-    rows = [row for row in sweep.rows if row["guarantee"] in CERTAIN]
-    if rows:
-        least, most = min(row["lower"] for row in rows), max(row["upper"] for row in rows)
-        lines.append((sweep.quantity, f"{rounded(least, DIGITS, DOWN)} to {rounded(most, DIGITS, UP)}"))
-    if sweep.calibrated is not None and rows:
-        found = [row[sweep.calibrated] for row in rows]
-        ends = (rounded(end, DIGITS, sweep.rounding) for end in (min(found), max(found)))
-        lines.append((sweep.calibrated, " to ".join(ends)))
-    lines += _unanswered(sweep)
+    lines = [("question", sweep.question), *_unanswered(sweep)]
     many = "1 row" if len(sweep) == 1 else f"{len(sweep)} rows"
     return Answer(f"{many} in {place(output)}", (*lines, *caveat_lines(sweep)))
 

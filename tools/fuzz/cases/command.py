@@ -319,7 +319,7 @@ def _status(held: Held, path: Path, seconds: float) -> int | None:
 @case("command", "cli.accountants", "cli.supported", "cli.schema", "cli.reproduce")
 def listings(draw: Draw, held: Held) -> None:
     """What takes no plan."""
-    command = draw.note("command", draw.of(["accountants"], ["supported"], ["supported", "--json"], ["schema"], ["-h"],
+    command = draw.note("command", draw.of(["accountants"], ["supported"], ["schema"], ["-h"],
                                            ["reproduce"], ["--version"], [], ["plot", "-h"],
                                            ["epsilon", "-h"]))  # fmt: skip
     done = _run(held, command)
