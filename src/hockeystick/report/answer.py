@@ -22,14 +22,6 @@ from hockeystick.values.bounds import Bound, DeltaAnswer
 from hockeystick.values.domains import cut, one_line
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
-_LABELS = {
-    "certified": "certified interval",
-    "proved": "proved interval",
-    "upper bound": "upper bound",
-    "estimate": "estimate",
-}
-"""Label of the line that holds the ends of a bound, by guarantee."""
-
 METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
 """Default arguments of a question for epsilon or delta."""
 
@@ -144,7 +136,7 @@ def _lines(
     judged: str | None = None,
     scale: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
-    label = _LABELS.get(bound.guarantee, bound.guarantee)
+    label = f"{bound.guarantee} interval" if bound.guarantee in ("certified", "proved") else bound.guarantee
     lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
     if bound.reason is not None:
         lines.append(("reason", bound.reason))

@@ -104,7 +104,8 @@ def print_table(
     caveats: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Print a headline, a table whose first row holds the column titles, blocks with titles, and caveats."""
-    table = _numbers(rows, wrapped) if len(rows) > 1 else ""
+    right = set(range(len(rows[0]))) - set(wrapped)  # numbers, which are never broken
+    table = laid_out(rows, wrapped, right, max(line_width(), USUAL_WIDTH)) if len(rows) > 1 else ""
     table += "".join(f"\n{_bold(title)}\n{_pairs(lines)}" for title, lines in blocks if lines)
     _print(_bold(headline) + "\n\n" + table + ("\n" + _pairs(caveats) if caveats else ""))
 
@@ -119,12 +120,6 @@ def print_supported(name: str | None = None) -> None:
         where = row.where.replace(", ", ",\n")
         rows.append((row.mechanism, sampling, where, row.claim.status.value, row.claim.source))
     _print(laid_out(rows, {len(COLUMNS) - 1}, width=max(line_width(), USUAL_WIDTH)))
-
-
-def _numbers(rows: Sequence[Sequence[str]], wrapped: Collection[int]) -> str:
-    """Text of a table with a row of titles; the columns not in ``wrapped`` are right-aligned and never broken."""
-    right = set(range(len(rows[0]))) - set(wrapped)
-    return laid_out(rows, wrapped, right, max(line_width(), USUAL_WIDTH))
 
 
 def _pairs(lines: Sequence[tuple[str, str]]) -> str:

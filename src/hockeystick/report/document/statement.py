@@ -113,7 +113,10 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
     else:
         yield f"The computation satisfies {voice.pair(upper, delta)} {about}."
     if "selection" in found:
-        yield f"{voice.words(_selected(found['selection']))}."
+        best = found["selection"]
+        shape = f", shape {exact(best['shape'])}" if best.get("shape") is not None else ""
+        selected = f"The best of {exact(best['mean'])} runs on average ({best['runs']}{shape}) is released"
+        yield f"{voice.words(selected)}."
         yield f"Each run has {voice.words(_run(keys, steps))}."
     else:
         yield f"It has {voice.words(_run(keys, steps))}."
@@ -160,12 +163,6 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
     if more > 0:
         said.append(f"{more} further kind{'s' if more > 1 else ''}")
     return f"{steps} step{'s' if steps != 1 else ''}: {'; '.join(said)}"
-
-
-def _selected(selection: Mapping[str, Any]) -> str:
-    """Clause that states how many runs are made on average, and that the best one is released."""
-    shape = f", shape {exact(selection['shape'])}" if selection.get("shape") is not None else ""
-    return f"The best of {exact(selection['mean'])} runs on average ({selection['runs']}{shape}) is released"
 
 
 def statement_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, records: Any) -> Found:
