@@ -58,7 +58,6 @@ EXPORTED = [
     "sensitivity",
     "sweep",
     "targets",
-    "unrejected_noise",
 ]
 
 

@@ -100,7 +100,6 @@ LATE = {
     "sensitivity": "plan.mechanisms.matrix_gaussian",
     "sweep": "questions.sweeps.sweep",
     "targets": "targets",
-    "unrejected_noise": "questions.audited",
 }
 """The module of each public name, which is imported when somebody first asks for the name."""
 
@@ -155,7 +154,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.sampling.with_replacement import WithReplacement as WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement as WithoutReplacement
     from hockeystick.plan.selection import BestOf as BestOf
-    from hockeystick.questions.audited import unrejected_noise as unrejected_noise
     from hockeystick.questions.calibration import Calibration as Calibration
     from hockeystick.questions.calibration import calibrate as calibrate
     from hockeystick.questions.ledger.ledger import Ledger as Ledger

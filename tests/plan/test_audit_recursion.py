@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from statistics import NormalDist
@@ -13,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from command import runner
-from hockeystick.cli import main
 from hockeystick.plan.audit_recursion import WrongGuesses, impossible, p_value
 
 NORMAL = NormalDist()
@@ -152,55 +149,7 @@ def test_it_is_sharper_than_single_points_where_delta_matters() -> None:
         assert p_value(1000, 100, 90, WrongGuesses([(epsilon, plan.delta(epsilon).upper)])) > 0.02
 
 
-def test_nothing_is_said_of_the_noise_of_those_who_are_never_wrong() -> None:
+def test_a_plan_of_little_noise_is_not_rejected_by_those_who_are_never_wrong() -> None:
     """Of right guesses alone no wrong ones follow at the start: a plan of any noise small enough is not rejected."""
     assert not impossible(10, 10, 10, gaussian_curve(8.0), 0.5)
     assert impossible(10, 10, 10, gaussian_curve(0.1), 0.05)
-
-
-def test_the_largest_noise_that_is_not_rejected() -> None:
-    plan = hs.Plan([hs.Round(hs.Gaussian(2.0))])
-    for correct in (70, 90):
-        noise = hs.unrejected_noise(plan, plan.audit(1000, 100, correct))
-        assert noise is not None
-        assert noise.value is not None
-        assert noise.rejected is not None
-        assert noise.parameter == "noise-multiplier"
-        assert noise.value < noise.rejected <= noise.value * 1.001 * (1 + 1e-12)
-        assert not hs.Plan([hs.Round(hs.Gaussian(noise.value))]).audit(1000, 100, correct).rejected
-        assert hs.Plan([hs.Round(hs.Gaussian(noise.rejected))]).audit(1000, 100, correct).rejected
-    free = hs.unrejected_noise(plan, plan.audit(1000, 100, 52))
-    assert free is not None
-    assert (free.value, free.rejected) == (math.inf, None)
-    scaled = hs.Plan([hs.Round(hs.Laplace(3.0)), hs.Round(hs.Gaussian(4.0))])
-    found = hs.unrejected_noise(scaled, scaled.audit(1000, 100, 95))
-    assert found is not None
-    assert found.parameter == "noise"
-    none = hs.Plan([hs.Round(hs.ApproximateDP(0.5, 0.0))])
-    assert hs.unrejected_noise(none, none.audit(100, 50, 45)) is None
-
-
-@pytest.mark.slow
-def test_the_end_of_a_mechanism_s_domain_is_said() -> None:
-    """Projected norms want noise of 0.1 or more: where all of it is rejected, what ends the search is said."""
-    plan = hs.Plan([hs.Round(hs.DPSGDJL(0.2, 20000))])
-    found = hs.unrejected_noise(plan, plan.audit(10**6, 10**6, 10**6))
-    assert found is not None
-    assert found.value is None or found.rejected is None or found.value < found.rejected
-    if found.value is None:
-        assert "noise_multiplier must be a number from 0.1" in (found.limited or "")
-
-
-def test_the_command_says_the_noise_and_what_decided() -> None:
-    flags = ["--noise-multiplier", "1.0", "--sample-rate", "0.01", "--steps", "1000"]
-    asked = ["audit", *flags, "--canaries", "1000", "--guesses", "200", "--correct", "190"]
-    plan = hs.dp_sgd(1.0, 0.01, 1000)
-    noise = hs.unrejected_noise(plan, plan.audit(1000, 200, 190))
-    assert noise is not None
-    answer = json.loads(runner().invoke(main, [*asked, "--json"]).stdout)
-    assert answer["noise"]["not_rejected"] == noise.value
-    text = runner().invoke(main, asked).stdout
-    assert f"noise-multiplier up to {noise.value:.6g} is not rejected" in text
-    free = json.loads(runner().invoke(main, [*asked[:-1], "102", "--json"]).stdout)
-    assert free["noise"]["not_rejected"] is None
-    assert free["noise"]["limited"].startswith("at any noise")

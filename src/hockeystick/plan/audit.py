@@ -112,19 +112,10 @@ class Audit:
         delta = domains.delta(delta, "delta", "at which the run's epsilon is bounded from below")
 
         def allowed(epsilon: float) -> bool:
-            return not self._impossible(WrongGuesses([(epsilon, delta)]))
+            least_wrong = WrongGuesses([(epsilon, delta)])
+            return not impossible(self.canaries, self.guesses, self.correct, least_wrong, self.significance)
 
         return halved(allowed, *bracket(allowed, 0.0, 1.0, FARTHEST))[0]
-
-    def rejects(self, plan: Plan) -> bool:
-        """Return True if the guesses reject a plan, which may be another plan than that of this audit.
-
-        One run of the recursion decides if the p-value is at most the significance; the p-value is not computed.
-        """
-        return self._impossible(_least_wrong(plan, self.canaries, self.significance))
-
-    def _impossible(self, least_wrong: WrongGuesses) -> bool:
-        return impossible(self.canaries, self.guesses, self.correct, least_wrong, self.significance)
 
 
 def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: float) -> Audit:

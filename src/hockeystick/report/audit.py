@@ -1,17 +1,12 @@
-"""Answers about an audit.
-
-They state the verdict, the p-value, and the noise that is not rejected.
-"""
+"""Answers about an audit: the verdict and the p-value."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from hockeystick.plan.audit import Audit
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.audited import UnrejectedNoise, unrejected_noise
 from hockeystick.report.answer import Answer, plan_json, plan_lines
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
@@ -32,9 +27,6 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
         ("verdict", found.verdict.partition(": ")[2]),
         ("guesses", f"{found.correct} of {found.guesses} correct, {found.canaries} canaries"),
     ]
-    noise = unrejected_noise(plan, found)
-    if noise is not None:
-        lines.append(("noise", noise_said(noise)))
     if delta is not None:
         least = round_down(found.epsilon_below(delta), QUOTED_DIGITS)
         lines.append(
@@ -43,24 +35,8 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
     return Answer(headline, (*lines, *plan_lines(plan, delta)))
 
 
-def noise_said(noise: UnrejectedNoise) -> str:
-    """Return one line: the largest noise that the attacker's guesses do not reject, and a noise that they reject.
-
-    >>> noise_said(UnrejectedNoise("noise-multiplier", 1.25, 1.251))
-    'noise-multiplier up to 1.25 is not rejected; 1.251 is'
-    """
-    if noise.value == math.inf:
-        return f"{noise.parameter} is not rejected, {noise.limited}"
-    if noise.value is None:
-        return f"{noise.parameter} {noise.rejected:.6g} is rejected; below it {noise.limited}"
-    if noise.rejected is None:
-        return f"{noise.parameter} up to {noise.value:.6g} is not rejected; above it {noise.limited}"
-    return f"{noise.parameter} up to {noise.value:.6g} is not rejected; {noise.rejected:.6g} is"
-
-
 def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
     """Return the object that ``hockeystick audit --json`` prints."""
-    noise = unrejected_noise(plan, found)
     return {
         "p_value": found.p_value,
         "rejected": found.rejected,
@@ -69,14 +45,6 @@ def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
         "canaries": found.canaries,
         "guesses": found.guesses,
         "correct": found.correct,
-        "noise": None
-        if noise is None
-        else {
-            "parameter": noise.parameter,
-            "not_rejected": None if noise.value == math.inf else noise.value,
-            "rejected": noise.rejected,
-            "limited": noise.limited,
-        },
         "run": None if delta is None else {"epsilon_at_least": found.epsilon_below(delta), "delta": delta},
         **plan_json(plan, delta),
     }
