@@ -147,7 +147,7 @@ def test_a_training_team_counts_in_the_moments_of_its_rounds(tmp_path: Path) -> 
         (["spend", "ledger.db", *TENTH, "--region", "north"], "created without regions"),
         (["spend", "ledger.db", *TENTH, "--grant", "maps"], "the ledger has no grants"),
         (["spend", "ledger.db", *TENTH, "--id", "a\nb"], "id must be a line"),
-        (["spend", "ledger.db", "--mechanism", "gaussian", "--sigma", "2"], "filters that do: 'approximate-dp'"),
+        (["spend", "ledger.db", "--mechanism", "gaussian", "--sigma", "2"], "does not accept this gaussian round"),
     ],
 )
 def test_bad_input_is_told_in_one_line(

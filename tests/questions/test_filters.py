@@ -196,21 +196,15 @@ def rounds_of_every_mechanism() -> Iterator[hs.Round]:
 
 
 @pytest.mark.parametrize("adjacency", hs.Adjacency, ids=lambda each: each.value)
-def test_a_round_has_a_price_or_a_refusal_that_names_the_filters_that_take_it(adjacency: hs.Adjacency) -> None:
-    """Of every mechanism, under each relation: exactly those filters that take it in all of its directions."""
+def test_a_round_has_a_price_or_a_refusal(adjacency: hs.Adjacency) -> None:
+    """Of every mechanism, under each relation; the odometer takes what the default filter takes."""
     budgets = [make(adjacency) for make in MAKERS]
-    named, prices = 0, 0
+    prices = 0
     for item in rounds_of_every_mechanism():
         answers = {budget.name: answer(budget, item) for budget in budgets}
-        taking = [name for name, said in answers.items() if said is None and name != "odometer"]
         assert (answers["odometer"] is None) is (answers["approximate-dp"] is None)
-        prices += bool(taking)
-        for said in answers.values():
-            if said is not None:
-                assert said.partition("filters that do: ")[2] == ", ".join(f"'{name}'" for name in taking)
-                named += bool(taking)
+        prices += any(said is None for said in answers.values())
     assert prices >= 15
-    assert named >= 15
 
 
 def test_every_mechanism_has_a_price_somewhere() -> None:
@@ -222,17 +216,6 @@ def test_every_mechanism_has_a_price_somewhere() -> None:
         if item.sampling.name == "none" and any(answer(make(adjacency), item) is None for make in MAKERS)
     }
     assert taken == {mechanism.name for mechanism in MECHANISMS}
-
-
-def test_a_currency_names_the_filters_that_take_a_guarantee() -> None:
-    budget = filters.CurrencyFilter(hs.Round(hs.Gaussian(1.0)), 10, 1e-6)
-    for item, taking in (
-        (hs.Round(hs.ZCDP(0.1)), "'approximate-dp', 'zcdp', 'rdp'"),
-        (hs.Round(hs.RDP(orders=(2.0,), epsilons=(0.1,))), "'rdp'"),
-    ):
-        said = answer(budget, item)
-        assert said is not None
-        assert said.endswith(f"filters that do: {taking}")
 
 
 def answer(budget: Spending, item: hs.Round) -> str | None:

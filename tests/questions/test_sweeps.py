@@ -224,15 +224,6 @@ def test_utility_is_noise_of_the_averaged_gradient() -> None:
     assert "noise_per_coordinate" not in hs.sweep(STEPPED, SMALL).columns
 
 
-def test_a_notebook_shows_ends_rounded_outward_and_no_more_than_a_cell_holds() -> None:
-    html = hs.sweep(PLAN, {"batch_size": [256, 70_000]}, target=2.0)._repr_html_()
-    assert "noise-multiplier for epsilon = 2 at delta = 1e-5: 2 rows" in html
-    assert "received 70000 and 60000" in html
-    html = hs.sweep(STEPPED, {"steps": range(1, 25)})._repr_html_()
-    assert html.count("<tr>") == 22  # the head, twenty rows, and how many more
-    assert "and 4 more" in html
-
-
 def test_what_numbers_assume_is_said_once_and_a_large_delta_is_warned_of() -> None:
     found = hs.sweep(PLAN, {"delta": [1e-5, 1e-2]})
     assert [text.partition(":")[0] for text in found.assumptions] == ["sampling poisson"]

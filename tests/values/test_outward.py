@@ -75,13 +75,13 @@ def test_notebooks_show_tables() -> None:
     found = hs.calibrate(sgd, "noise-multiplier", Epsilon(1.0, 1e-5))
     shown: dict[str, Any] = {
         "2 kinds": plan, "interval": plan.epsilon(), "at most": hs.UpperBound(1.0, "rdp"), "advantage": sgd.profile(),
-        "noise-multiplier = ": found, "noise needed": hs.samplings(sgd, 1e-5, 2.0),
+        "noise-multiplier = ": found,
         "both orderings": hs.dp_sgd(1.0, 0.1, 10, adjacency="add").profile(),
         "differential privacy with mu at most": sgd.profile().gdp(),
         "upper is the end to quote": sgd.profile().tpr([0.1]),
         "2 certified intervals": hs.epsilons([sgd, sgd], 1e-5),
         "All accountants": sgd.compare(1e-5),
-        "of 1 spent": hs.filters.ZcdpFilter(1.0), "0 steps taken": hs.Accountant(),
+        "0 steps taken": hs.Accountant(),
     }  # fmt: skip
     words = {}
     for name, thing in shown.items():
@@ -104,7 +104,6 @@ def test_what_is_stepped_and_spent_says_so() -> None:
     assert "Plan of 1 step" in accountant._repr_html_()
     assert repr(budget).startswith("ZcdpFilter(")
     assert "of 1 spent" in repr(budget)
-    assert "Gaussian(noise_multiplier=10.0" in budget._repr_html_()
     assert str(hs.dp_sgd(1.0, 0.1, 10).profile().gdp()).startswith("mu-Gaussian-DP: mu ")
 
 

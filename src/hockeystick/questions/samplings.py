@@ -22,7 +22,6 @@ from hockeystick.questions.targets import Epsilon
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError, UnsupportedError
-from hockeystick.values.outward import UP, html_table, rounded
 
 WAYS = (
     ("batch_size", "dataset_size"),
@@ -67,22 +66,7 @@ class Sampled:
         return next((item.sampling for item in rounds if isinstance(item.sampling, self.scheme)), None)
 
 
-class Samplings(tuple[Sampled, ...]):
-    """Rows of a comparison of sampling schemes, which notebooks show as a table."""
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        """Return the schemes with intervals and noise as a table, and the reasons for missing numbers."""
-        return html_table("epsilon by sampling scheme", map(_cells, self), ("sampling", "epsilon", "noise needed"))
-
-
-def _cells(row: Sampled) -> tuple[str, str, str]:
-    noise = "" if row.noise_multiplier is None else rounded(row.noise_multiplier, ".4g", UP)
-    return row.scheme.name, row.reason or "" if row.epsilon is None else str(row.epsilon), noise
-
-
-def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> Samplings:
+def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> tuple[Sampled, ...]:
     """Compare the same training under each sampling scheme: its epsilon, and the noise that meets a target epsilon.
 
     Args:
@@ -104,7 +88,7 @@ def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = No
     {'none': '6285.9', 'poisson': '2.4', 'without-replacement': '14.8', 'random-allocation': '2.4', 'shuffled': '190.3',
      'with-replacement': '16.0', 'truncated-poisson': '2.5'}
     """
-    return Samplings(sampled(plan, delta, epsilon))
+    return tuple(sampled(plan, delta, epsilon))
 
 
 def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> Iterator[Sampled]:

@@ -245,7 +245,7 @@ class GdpFilter(PrivacyFilter):
         """Return mu^2 of one round."""
         curve = item.curve(direction)
         if not isinstance(curve, GaussianPair):
-            raise UnsupportedError("Gaussian DP is proven only for unsampled Gaussian rounds")
+            raise UnsupportedError("the gdp filter accepts only unsampled Gaussian rounds")
         return (square_of(curve, item),)
 
     def budget_epsilon(self, delta: float) -> float:

@@ -18,18 +18,15 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from hockeystick.plan.plan import Round
-from hockeystick.questions.filters.costs import takers
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.domains import cut, unmet
-from hockeystick.values.errors import BudgetError, UnsupportedError
+from hockeystick.values.domains import unmet
+from hockeystick.values.errors import BudgetError
 from hockeystick.values.exact import towards
-from hockeystick.values.outward import MOST_ROWS, and_more, html_table, six_digits
+from hockeystick.values.outward import six_digits
 
 SLACK = 1e-13
 """Relative slack for the roundings of a formula of a few operations, each with an error of at most some 1e-15."""
-
-ROW = 200  # longest row in characters
 
 Amounts = tuple[Fraction, ...]
 """Limited numbers, such as (rho,) or (delta, epsilon, rho)."""
@@ -82,11 +79,6 @@ class Spending(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.said()})"
-
-    def _repr_html_(self) -> str:
-        """Return the declared rounds as a table under the spent budget, as notebooks show them."""
-        rows = [(str(number), cut(repr(item), ROW)) for number, item in enumerate(self._history, start=1)]
-        return html_table(self.said(), and_more(rows[:MOST_ROWS], len(rows)), ("", "round") if rows else ())
 
     def __copy__(self) -> Self:
         """Return an independent copy."""
@@ -143,21 +135,8 @@ class Spending(ABC):
             spent: sums spent before this round; only the prices of a currency depend on them.
 
         Raises:
-            UnsupportedError: the round has no proved cost in this kind of budget; the message names a filter that
-                takes it, if there is one.
+            UnsupportedError: the round has no proved cost in this kind of budget.
         """
-        try:
-            return self._priced(item, direction, spent)
-        except UnsupportedError as error:
-            names = ", ".join(f"'{name}'" for name in takers(item, direction))
-            if not names:
-                raise
-            raise UnsupportedError(
-                f"the {self.name} filter does not accept this {item.mechanism.name} round: {error}; filters that do: "
-                f"{names}"
-            ) from None
-
-    def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
         return tuple(item.count * cost for cost in self.costs(item, direction))
 
     @abstractmethod

@@ -149,21 +149,8 @@ def charged(name: str, item: Round, direction: Direction) -> Costs:
     found = costs_of(item, direction)
     reason = _lacking(name, found)
     if reason is not None:
-        raise UnsupportedError(reason)
+        raise UnsupportedError(f"the {name} filter does not accept this {item.mechanism.name} round: {reason}")
     return found
-
-
-def takers(item: Round, direction: Direction) -> list[str]:
-    """Return the names of the filters that have a cost for a round, whatever their budgets."""
-    try:
-        found, gaussian = costs_of(item, direction), isinstance(item.curve(direction), GaussianPair)
-    except UnsupportedError:
-        return []
-    return [name for name in KINDS if (gaussian if name == "gdp" else _lacking(name, found) is None)]
-
-
-KINDS = ("pure", "approximate-dp", "zcdp", "gdp", "rdp")
-"""Names of the filters whose prices depend on the round alone."""
 
 
 def _lacking(name: str, found: Costs) -> str | None:

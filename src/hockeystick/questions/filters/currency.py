@@ -182,13 +182,13 @@ class CurrencyFilter(PrivacyFilter):
         plan = Plan([self.reference.changed(count=int(self.limits[0]))], self.adjacency)
         return plan.epsilon(rest).upper if rest > 0 else math.inf
 
-    def _priced(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
+    def price(self, item: Round, direction: Direction, spent: Amounts) -> Amounts:
         """Return the least known price of a round, as a number of rounds and a slack, after ``spent`` was spent.
 
         If no price is known, the number of rounds exceeds the budget. The price is the same in every direction.
         """
         if any(item.claim(each).status is Status.RENYI for each in self.adjacency.both):
-            raise UnsupportedError("only the moments of its privacy loss are known")
+            raise UnsupportedError(f"the currency filter does not accept this {item.mechanism.name} round")
         if not item.count:
             return Fraction(0), Fraction(0)
         left, share = math.floor(self.limits[0] - spent[0]), self._slack / SHARES
@@ -206,7 +206,7 @@ class CurrencyFilter(PrivacyFilter):
 
     def costs(self, item: Round, direction: Direction) -> Amounts:
         """Return the price of a round while nothing is spent."""
-        return self._priced(item, direction, (Fraction(0), Fraction(0)))
+        return self.price(item, direction, (Fraction(0), Fraction(0)))
 
 
 def dominated(item: Round, reference: Round) -> bool:

@@ -18,7 +18,7 @@ from hockeystick.questions.sweeps.grid import DELTA, Point
 from hockeystick.questions.sweeps.question import REFUSED, Question, Row
 from hockeystick.questions.targets import Target
 from hockeystick.values.files import write_text
-from hockeystick.values.outward import DIGITS, DOWN, MOST_ROWS, NEAREST, UP, and_more, html_table, rounded
+from hockeystick.values.outward import NEAREST
 
 CERTAIN = ("certified", "upper bound")  # guarantees of rows with an upper end to quote
 
@@ -75,24 +75,6 @@ class Sweep:
         if path is not None:
             write_text(path, out.getvalue())
         return out.getvalue()
-
-    def _repr_html_(self) -> str:
-        """Return the table as notebooks show it: its first rows, with ends rounded outward."""
-        names = [*self.axes, *([] if self.calibrated is None else [self.calibrated])]
-        shown = []
-        for row in self.rows[:MOST_ROWS]:
-            ends = (rounded(row["lower"], DIGITS, DOWN), rounded(row["upper"], DIGITS, UP))
-            cells = [self._cell(name, row[name]) for name in names]
-            shown.append(
-                (*cells, *(ends if row["guarantee"] in CERTAIN else ("", "")), row["reason"] or row["guarantee"])
-            )
-        heads = (*names, "lower", "upper", "")
-        return html_table(f"{self.question}: {len(self)} rows", and_more(shown, len(self)), heads)
-
-    def _cell(self, name: str, value: float) -> str:
-        if name != self.calibrated or math.isnan(value):
-            return "" if value != value else repr(value)
-        return rounded(value, DIGITS, self.rounding)
 
     @property
     def rounding(self) -> str:
