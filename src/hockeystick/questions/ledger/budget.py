@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -131,7 +132,8 @@ class Budget:
     @cached_property
     def units(self) -> Amounts:
         """Unit of each amount: 1 in the twelfth decimal digit of its limit."""
-        return tuple(Fraction(10) ** (_exponent(limit) - DIGITS + 1) for limit in self.made.limits)
+        exponents = ((Decimal(limit.numerator) / limit.denominator).adjusted() for limit in self.made.limits)
+        return tuple(Fraction(10) ** (exponent - DIGITS + 1) for exponent in exponents)
 
     @cached_property
     def limits(self) -> Whole:
@@ -208,11 +210,3 @@ def begun_by(body: str) -> tuple[Mapping[str, Any], Budget]:
     if [str(unit) for unit in budget.units] != begun["units"]:
         raise InvalidInputError("the ledger uses different units from this version of hockeystick", "units")
     return begun, budget
-
-
-def _exponent(limit: Fraction) -> int:
-    """Return the decimal exponent of a limit's leading digit."""
-    if not limit:
-        return 0
-    found = math.floor(math.log10(limit.numerator) - math.log10(limit.denominator))
-    return found + (Fraction(10) ** (found + 1) <= limit) - (Fraction(10) ** found > limit)
