@@ -44,8 +44,7 @@ complements ``1 - Q(A) <= e^eps (1 - P(A)) + delta``. So ``g(r)`` may be the lar
 
     e^-eps (r - delta) ,   e^eps (r - delta - (1 - delta) (1 - e^-eps))
 
-over any number of points (eps, delta) of a certified curve. Each line alone is a lower bound, and lines that are
-nowhere the largest are left out.
+over any number of points (eps, delta) of a certified curve. Each line alone is a lower bound.
 
 **Rounding.** All quantities are positive and computed by a few operations each. Each is multiplied by :data:`DOWN`,
 which is slightly below 1, before it is stored.
@@ -54,8 +53,9 @@ which is slightly below 1, before it is stored.
 from __future__ import annotations
 
 import math
-from bisect import bisect
 from collections.abc import Callable, Iterable
+
+import numpy as np
 
 RESOLUTION = 512
 """Steps of the descent per about two standard deviations of the number of right guesses."""
@@ -89,32 +89,11 @@ class WrongGuesses:
             lines.append((math.exp(-epsilon) * DOWN, root))
             if epsilon < 700 and mirrored < 1:
                 lines.append((math.exp(epsilon) * DOWN, mirrored))
-        lines.sort(key=lambda line: (line[0], -line[1]))
-        kept: list[tuple[float, float]] = []
-        starts: list[float] = []  # place from which each kept line is the largest
-        for slope, root in lines:
-            start = 0.0
-            while kept:
-                flat, near = kept[-1]
-                # where slope (r - root) passes flat (r - near)
-                start = (slope * root - flat * near) / (slope - flat) if slope > flat else (0.0 if root < near else 2.0)
-                if start > starts[-1]:
-                    break
-                kept.pop()
-                starts.pop()
-                start = 0.0
-            if start <= 1:
-                kept.append((slope, root))
-                starts.append(start)
-        self._lines, self._starts = kept, starts
+        self._slopes, self._roots = np.array(lines).T
 
     def __call__(self, r: float) -> float:
-        """Return g(r), at least 0.
-
-        The largest line at r is found up to rounding, which does no harm, since each line is a bound at every r.
-        """
-        slope, root = self._lines[max(bisect(self._starts, r) - 1, 0)]
-        return max(slope * (r - root) * DOWN, 0.0)
+        """Return g(r), at least 0: the largest of the lines at r."""
+        return max(float((self._slopes * (r - self._roots)).max()) * DOWN, 0.0)
 
 
 def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, beta: float) -> bool:
