@@ -26,10 +26,7 @@ from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, Se
 
 from hockeystick.integrations.draws import Draws, check_accumulated, drawn
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history, training_round
-from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan, target_delta
-from hockeystick.plan.round import NO_SAMPLING
-from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.targets import Epsilon
 from hockeystick.values import domains
@@ -129,10 +126,8 @@ class HockeystickAccountant(IAccountant):
             InvalidInputError: delta is outside its domain, or the history is invalid.
         """
         if any(noise == 0 and steps for noise, _, steps in entries(self.history)):
-            delta = domains.delta(delta)
-            samplings = [NO_SAMPLING if rate == 1 else Poisson(rate) for _, rate, _ in entries(self.history)]
-            nothing = Bound(0.0, math.inf, math.inf, reason="a step has no noise (noise_multiplier 0)")
-            return told(nothing, samplings, delta)
+            domains.delta(delta)
+            return Bound(0.0, math.inf, math.inf, reason="a step has no noise (noise_multiplier 0)")
         found = self.plan.epsilon(delta, gap=gap, proof=proof)
         if self.checked:
             return found

@@ -43,21 +43,16 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
     return (*cautions, published)
 
 
-def told(found: Found, about: Plan | Iterable[Sampling], delta: float | None) -> Found:
+def told(found: Found, plan: Plan, delta: float | None) -> Found:
     """Return an answer with its assumptions and warnings, which its ``log_delta``, if any, gets as well.
 
     Args:
         found: answer of an accountant.
-        about: the plan, or the sampling schemes of its rounds if nothing else has assumptions.
+        plan: the plan.
         delta: the target delta, or the delta found; ``None`` if the answer has no delta.
     """
-    if isinstance(about, Iterable):
-        samplings = tuple(about)
-        premises = {f"sampling {sampling.name}": sampling.assumption for sampling in samplings}
-    else:
-        samplings, premises = about.samplings, about.premises
-    assumptions = tuple(f"{label}: {text}" for label, text in premises.items())
-    warnings = warnings_of(samplings, delta)
+    assumptions = tuple(f"{label}: {text}" for label, text in plan.premises.items())
+    warnings = warnings_of(plan.samplings, delta)
     said = replace(found, assumptions=assumptions, warnings=warnings)
     log: Any = getattr(said, "log_delta", None)  # every answer about delta has one, no answer about epsilon does
     if log is None:
