@@ -240,15 +240,14 @@ def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tigh
 def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Between:
     """Return an upper and a lower pair where at least one success is almost certain.
 
-    The upper pair moves the probability of 0 successes to 1 success. In the lower pair, each number of successes
-    becomes 0 with probability :data:`MIN_NONE`. The law here is never cut: with at most 20 expected successes there are
-    hardly more draws.
+    The upper pair moves the probability of 0 successes to 1 success. In the lower pair, the number of successes of the
+    upper pair becomes 0 with probability :data:`MIN_NONE`, which is more than the probability moved; so no number is
+    exceeded with a larger probability than in the law. The law here is never cut: with at most 20 expected successes
+    there are hardly more draws.
     """
-    above = MixturePair(shifts, (law.weights[0] + law.none, *law.weights[1:]), mirrored)
-    kept = 1 - MIN_NONE
-    rarer = Draws(tuple(kept * weight for weight in law.weights), law.none + MIN_NONE, kept * law.some, 0.0)
-    below = _mixture(shifts, rarer, mirrored)
-    return Between(above, (below,), _NEVER)
+    weights = (law.weights[0] + law.none, *law.weights[1:])
+    below = (PoissonAddPair if mirrored else PoissonRemovePair)(MixturePair(shifts, weights), 1 - MIN_NONE)
+    return Between(MixturePair(shifts, weights, mirrored), (below,), _NEVER)
 
 
 def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[DominatingPair, ...]:
