@@ -78,8 +78,6 @@ def test_notebooks_show_tables() -> None:
         "noise-multiplier = ": found,
         "both orderings": hs.dp_sgd(1.0, 0.1, 10, adjacency="add").profile(),
         "differential privacy with mu at most": sgd.profile().gdp(),
-        "upper is the end to quote": sgd.profile().tpr([0.1]),
-        "2 certified intervals": hs.epsilons([sgd, sgd], 1e-5),
         "All accountants": sgd.compare(1e-5),
         "0 steps taken": hs.Accountant(),
     }  # fmt: skip

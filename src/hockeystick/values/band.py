@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.values.outward import DIGITS, DOWN, MOST_ROWS, UP, and_more, html_table, rounded
 from hockeystick.values.refused import NoNumber, refusal
 
 Array = npt.NDArray[np.float64]
@@ -52,19 +51,6 @@ class Band(NoNumber):
 
     def __len__(self) -> int:
         return len(self.upper)
-
-    def _repr_html_(self) -> str:
-        """Return an HTML table for notebooks: a row for each interval, with its ends rounded outward."""
-        lower, upper = self.lower.ravel().tolist(), self.upper.ravel().tolist()
-        rows = [
-            (str(number), rounded(low, DIGITS, DOWN), rounded(high, DIGITS, UP))
-            for number, (low, high) in enumerate(zip(lower, upper, strict=True))
-        ][:MOST_ROWS]
-        shown = and_more(rows, len(upper))
-        if self.reason is not None:
-            shown.append(("reason", self.reason, ""))
-        count = f"{len(upper)} certified interval{'s' if len(upper) != 1 else ''}"
-        return html_table(f"{count}; {self.safe} is the end to quote", shown, ("", "lower", "upper"))
 
     def _instead(self) -> str:
         name = type(self).__name__
