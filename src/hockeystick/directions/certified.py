@@ -58,7 +58,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
             lambda subjects: worst_direction(
                 subjects,
                 lambda rounds: _epsilon(rounds, delta, gap, engine),
-                lambda rounds, _: _coarsely(lambda engine: _epsilon(rounds, delta, COARSE_GAP, engine), engine),
+                lambda rounds, best: _glance(rounds, delta, best, engine),
             ),
         )
     return bound if directions.known_from_below else without_lower(directions, bound)
@@ -198,6 +198,14 @@ def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -
         return ask(engine)
     except NotApplicableError:
         return ask(RenyiEngine)
+
+
+def _glance(rounds: Gathered, delta: float, best: Interval, engine: EngineFactory) -> Interval:
+    """Epsilon of another direction at a coarse gap; its largest loss, if that is below the lower end so far."""
+    largest = rounds.worse.largest_loss
+    if largest is not None and largest[1] <= best.lower and rounds.worse.infinite_mass_ends[1] <= delta:
+        return Interval(0.0, largest[1], largest[1])
+    return _coarsely(lambda engine: _epsilon(rounds, delta, COARSE_GAP, engine), engine)
 
 
 def _mirrored(one: Gathered, other: Gathered) -> bool:
