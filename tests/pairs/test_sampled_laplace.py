@@ -26,6 +26,7 @@ from hockeystick.pairs.sampled.laplace_line import (
     SampledLaplaceLine,
     SampledLaplaceTransform,
 )
+from hockeystick.pairs.sampled.poisson import mixed_loss
 from oracle.real import gauss_legendre
 from transform_truths import exact, off_by
 
@@ -105,7 +106,7 @@ def test_values_of_any_round(log_theta: float, log_rate: float, turns: float, de
     """Over scales from 0.05 to 50 and rates from 1e-6 to 0.99, at tilts that make K a few units."""
     theta, rate = float(f"{math.exp(log_theta):.6g}"), float(f"{math.exp(log_rate):.6g}")
     law = transform(theta, rate, add=add)
-    u = law.mixed(np.array([-theta, theta]))
+    u = mixed_loss(np.array([-theta, theta]), law.rate)
     t, s = depth / float(np.abs(u).max()), turns / float(u[1] - u[0])
     values, errors = law.line(t, s, 1e-16).cumulants(s or 1.0, 2)
     for j in range(2 if s else 1):
@@ -241,7 +242,7 @@ def test_remainder_and_roundings_are_charged_to_a_line(add: bool) -> None:
 def test_no_value_is_above_the_boxes(theta: float, rate: float, t: float, add: bool) -> None:
     """At heights of all sizes, in phase with the atoms too; and many rounds fall off enough."""
     law = transform(theta, rate, add=add)
-    u = law.mixed(np.array([-theta, theta]))
+    u = mixed_loss(np.array([-theta, theta]), law.rate)
     edges = np.geomspace(1e-3, 1e4, 180) / float(u[1] - u[0])
     bounds = law.envelope(t, 50).log_bound(edges)
     assert (np.diff(bounds) <= 1e-15).all()

@@ -45,7 +45,7 @@ from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-from hockeystick.pairs.sampled.poisson import HALF, LARGE, SAMPLED_SECONDS, BasePart
+from hockeystick.pairs.sampled.poisson import HALF, LARGE, SAMPLED_SECONDS, BasePart, PoissonSmooth
 
 FAR = 0.3  # size of a loss from which on its relative error need not be small
 NEWTON = 60  # most Newton steps towards an outcome; about six are taken
@@ -165,55 +165,6 @@ class MixtureLocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Mirrored:
-    """A smooth part with P and Q exchanged, and with x replaced by -x so that the loss increases."""
-
-    base: BasePart
-
-    def log_p(self, x: Array) -> Array:
-        """The log-density of P at each x: that of the base's Q at -x."""
-        return self.base.log_q(-x)
-
-    def log_q(self, x: Array) -> Array:
-        """The log-density of Q at each x: that of the base's P at -x."""
-        return self.base.log_p(-x)
-
-    def loss(self, x: Array) -> Array:
-        """The loss of the exchanged laws: the negated loss of the base at -x."""
-        return -self.base.loss(-x)
-
-    def log_contrast(self, x: Array) -> Array:
-        """The contrast of the base at -x, as exchanging the laws does not change it."""
-        return self.base.log_contrast(-x)
-
-    def masses(self, x: Array) -> Masses:
-        """The masses of the base at -x, with the laws exchanged, and below and above exchanged."""
-        base = self.base.masses(-x)
-        return Masses(base.q_above, base.q_below, base.p_above, base.p_below)
-
-    def outcome(self, loss: Array) -> Array:
-        """Return the x of each loss."""
-        return -self.base.outcome(-loss)
-
-    def loss_error(self, x: Array) -> Array:
-        """The error bound of the base at -x."""
-        return self.base.loss_error(-x)
-
-    def log_p_error(self, x: Array) -> Array:
-        """The error bound of the base at -x, which serves both densities."""
-        return self.base.log_p_error(-x)
-
-    def growth(self, x: Array) -> Array:
-        """The growth constant of the base at -x, which serves both densities."""
-        return self.base.growth(-x)
-
-    def support(self, log_mass: float) -> tuple[float, float]:
-        """The interval of the base with its sign reversed; it serves both laws."""
-        low, high = self.base.support(log_mass)
-        return -high, -low
-
-
-@dataclass(frozen=True, slots=True)
 class MixturePair(DominatingPair):
     """sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
 
@@ -243,7 +194,7 @@ class MixturePair(DominatingPair):
     def smooth(self) -> BasePart:
         """The densities of the mixture and of N(0, 1)."""
         direct = MixtureLocation(self.shifts, self.weights, self.missing)
-        return Mirrored(direct) if self.mirrored else direct
+        return PoissonSmooth(direct, 1.0, -1) if self.mirrored else direct
 
     loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
     """The loss is unbounded, as every term has a shift."""

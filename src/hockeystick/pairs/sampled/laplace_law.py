@@ -43,7 +43,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.boxes import lengths_between
 from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, SPARE, TINY, UNIT_ROUNDOFF
@@ -98,10 +97,6 @@ class LaplaceLaw:
         """The sign of the loss relative to u: 1 for remove, -1 for add."""
         return -1.0 if self.add else 1.0
 
-    def mixed(self, loss: Array) -> Array:
-        """Return u for losses before sampling; if every record takes part (rate 1), u is the loss itself."""
-        return loss if self.rate == 1 else mixed_loss(loss, self.rate)
-
     def graded(self, t: float, points: int) -> Array | None:
         """Return losses from -theta to theta, denser near both of these ends; ``None`` if theta is too large."""
         if not self.theta < MAX_THETA:
@@ -123,7 +118,7 @@ class LaplaceLaw:
         edges = self.graded(t, CELLS)
         if edges is None:
             return np.zeros(1), np.zeros(1)
-        u, power = self.mixed(edges), self.power(t)
+        u, power = mixed_loss(edges, self.rate), self.power(t)
         slope, slip = mixed_slope(edges, u, self.rate), self.slip(edges, u)
         log_slope = np.log(np.maximum(slope, SMALLEST_NORMAL))
         log_density = self.log_top - math.log(2) - 0.5 * (edges + self.theta) + power * u - log_slope - log_m
@@ -151,7 +146,7 @@ class LaplaceLaw:
         loss = self.graded(t, TABLE)
         if loss is None:
             return None
-        u = self.mixed(loss)
+        u = mixed_loss(loss, self.rate)
         log_size = self.power(t) * u - 0.5 * loss
         depth = log_size.max() - np.maximum(log_size[1:], log_size[:-1])
         turns = (1 + t + reach) * np.diff(u) / (2 * TURNS * np.maximum((depth - DEEP) / FAINTER, 1.0))
@@ -170,13 +165,7 @@ class LaplaceLaw:
         The error is that of ``m - 1`` if ``moved`` is True, and that of m if not.
         """
         b, w = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
-        best = np.full(len(b), math.inf)
-        together = max(1, BLOCK // len(b))
-        for start in range(0, len(RADII), together):
-            rho = RADII[start : start + together, None]
-            if not (_height(w, rho) < 0.5 * math.pi).any():
-                break
-            best = np.minimum(best, self._log_errors(b, w, rho, t, reach, moved).min(axis=0))
+        best = self._log_errors(b, w, RADII[:, None], t, reach, moved).min(axis=0)
         top = float(best.max())
         return top + math.log(float(np.exp(best - top).sum())) + SPARE if math.isfinite(top) else top
 
@@ -186,7 +175,7 @@ class LaplaceLaw:
         It is infinite where the ellipse is higher than ``pi/2``.
         """
         log_density = self.log_top - math.log(2) - 0.5 * (b + self.theta)
-        high, up = 0.5 * w * (rho + 1 / rho) * (1 + SPARE), _height(w, rho)
+        high, up = (0.5 * w * (rho + sign / rho) * (1 + SPARE) for sign in (1, -1))
         allowed = up < 0.5 * math.pi
         up = np.minimum(up, 0.5 * math.pi)
         log_odds = math.log(self.rate) - math.log1p(-self.rate)
@@ -215,11 +204,6 @@ class LaplaceLaw:
         return np.where(allowed, log_error, math.inf)
 
 
-def _height(w: Array, rho: Array) -> Array:
-    """Return the semi-axes B, rounded up, of ellipses with foci at the ends of panels of half-widths w."""
-    return 0.5 * w * (rho - 1 / rho) * (1 + SPARE)
-
-
 class LaplaceNodes:
     """Nodes of a quadrature rule and the atoms, together treated as a law of finitely many losses.
 
@@ -245,7 +229,7 @@ class LaplaceNodes:
         log_between += np.log(np.multiply.outer(w, weights).ravel())
         loss = np.concatenate([between, np.array(law.losses)])
         self.log_weight: Array = np.concatenate([log_between, np.array(law.log_masses)])
-        u = law.mixed(loss)
+        u = mixed_loss(loss, law.rate)
         power = law.power(t)
         self.loss: Array = law.sign * u
         self.exponent: Array = power * u

@@ -36,6 +36,8 @@ class BasePart(SmoothPart, Protocol):
 
 def mixed_loss(loss: Array, rate: float) -> Array:
     """Return ``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
+    if rate == 1:
+        return loss
     if rate <= HALF and len(loss) and float(loss.max()) <= LARGE:
         return np.log1p(rate * np.expm1(loss))
     with np.errstate(over="ignore", divide="ignore"):
@@ -49,6 +51,8 @@ def mixed_loss(loss: Array, rate: float) -> Array:
 
 def unmixed_loss(psi: Array, rate: float) -> Array:
     """Return the base loss at which :func:`mixed_loss` takes the value psi; ``-inf`` at and below ``log(1 - q)``."""
+    if rate == 1:
+        return psi
     floor = math.log1p(-rate)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = np.expm1(np.minimum(psi, LARGE)) / rate
@@ -85,7 +89,12 @@ def chord(rate: float) -> float:
 
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
-    """Error of psi from a relative error of one unit round-off in q: ``q |e^l - 1| / e^psi``; large for q near 1."""
+    """Error of psi from a relative error of one unit round-off in q: ``q |e^l - 1| / e^psi``; large for q near 1.
+
+    A rate of 1 is exact.
+    """
+    if rate == 1:
+        return np.zeros_like(loss)
     excess = rate * np.abs(np.expm1(np.minimum(loss, LARGE)))
     return np.where(loss > 0, np.minimum(excess, 1.0), excess * np.exp(-np.minimum(psi, 0.0)))
 
@@ -94,7 +103,8 @@ def rate_error(loss: Array, psi: Array, rate: float) -> Array:
 class PoissonSmooth:
     """The densities after sampling; ``sign`` is +1 for removing a record and -1 for adding one.
 
-    For adding, outcomes have the opposite sign, so that the loss increases with x.
+    For adding, outcomes have the opposite sign, so that the loss increases with x. At rate 1 the record is in
+    every batch, and adding exchanges the two laws of the base.
     """
 
     base: BasePart
