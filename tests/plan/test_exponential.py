@@ -13,7 +13,7 @@ import hockeystick as hs
 from hockeystick.directions.directions import Directions
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.bounded_blocks import block_pair, blocks, curve
-from hockeystick.pairs.bounded_range import BoundedRangeCurve, TwoLossPair
+from hockeystick.pairs.bounded_range import BoundedRangeCurve, two_losses
 from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.plan.mechanisms.exponential import SIXTEENTHS
 from hockeystick.values.adjacency import Direction
@@ -95,7 +95,7 @@ def test_the_moments_are_the_largest_of_two_losses(epsilon: float, order: float)
     assert found >= truth
     assert found <= truth * mp.mpf("1.001") + mp.mpf("1e-12")
     for number in SIXTEENTHS:
-        one = TwoLossPair(decimal(epsilon), decimal(number / 16)).log_moment(order)
+        one = two_losses(decimal(epsilon), decimal(number / 16)).log_moment(order)
         assert one <= found * (1 + 1e-9) + 1e-11
     assert found <= WindowPair.bounded_range(decimal(epsilon)).log_moment(order) * (1 + 1e-9) + 1e-12
 
@@ -208,7 +208,7 @@ def test_beside_other_rounds() -> None:
         [hs.Round(hs.RandomizedResponse(0.2), count=20), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.01), 1000)]
     )
     assert alone.upper < found.lower < found.upper < black.epsilon(1e-6).lower
-    assert Composition([(TwoLossPair(decimal(0.2), decimal(0.5)), 3)]).count == 3
+    assert Composition([(two_losses(decimal(0.2), decimal(0.5)), 3)]).count == 3
 
 
 def test_every_accountant_answers_or_says_why_not() -> None:

@@ -14,7 +14,7 @@ from mpmath import mp
 
 import hockeystick as hs
 import oracle
-from hockeystick.pairs.finite import ThreeLossPair
+from hockeystick.pairs.finite import SpacedPair
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.exact import decimal
 from oracle.real import to_mpf
@@ -255,14 +255,14 @@ def test_a_pure_epsilon_is_exact() -> None:
 def test_masses_of_the_staircase_are_those_of_many_digits(epsilon: float, gamma: float) -> None:
     """Where e^-epsilon and the high share of a stair are next to nothing, too."""
     pair = hs.Staircase(epsilon, gamma=gamma).pair(Direction.ADD)
-    assert isinstance(pair, ThreeLossPair)
+    assert isinstance(pair, SpacedPair)
     with mp.workdps(700):
         fall, high = mp.exp(-to_mpf(decimal(epsilon))), to_mpf(decimal(gamma))
         total, half = high + fall * (1 - high), mp.mpf("0.5")
         share = mp.log((min(high, half) + fall * max(half - high, 0)) / total)
         rest = mp.log(abs(high - half) * (1 - fall) * (fall if high < half else 1) / total)
-        assert abs(pair.log_share - share) <= 4e-16
-        assert abs(pair.log_rest - rest) <= 4e-15 * max(1, abs(rest))
+        assert abs(pair.log_p[2] - share) <= 4e-16
+        assert abs(pair.log_p[1] - rest) <= 4e-15 * max(1, abs(rest))
 
 
 def test_another_mechanism_is_not_taken_for_a_slip() -> None:

@@ -39,53 +39,24 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from hockeystick.pairs import moment
-from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
+from hockeystick.pairs.base import RenyiCurve
+from hockeystick.pairs.finite import SpacedPair
 
 
-@dataclass(frozen=True, slots=True)
-class TwoLossPair(DominatingPair):
-    """The pair with exactly the two losses t and ``t - epsilon``, where ``t = share epsilon``.
+def two_losses(epsilon: Fraction, share: Fraction) -> SpacedPair:
+    """Return the pair with exactly the two losses t and ``t - epsilon``, where ``t = share epsilon``.
 
-    Attributes:
+    Args:
         epsilon: difference of the two losses, greater than 0.
         share: t / epsilon, between 0 and 1.
     """
-
-    epsilon: Fraction
-    share: Fraction
-
-    @property
-    def high(self) -> float:
-        """The larger loss, t."""
-        return float(self.share * self.epsilon)
-
-    @property
-    def low(self) -> float:
-        """The smaller loss, ``t - epsilon``."""
-        return float((self.share - 1) * self.epsilon)
-
-    @property
-    def atoms(self) -> Atoms:
-        """The atoms at both losses, with log-masses computed without cancellation."""
-        log_whole = math.log(-math.expm1(-float(self.epsilon)))
-        at_high = math.log(-math.expm1(self.low)) - log_whole
-        at_low = self.low + math.log(-math.expm1(-self.high)) - log_whole
-        log_p = np.array([at_low, at_high])
-        loss = np.array([self.low, self.high])
-        return Atoms(loss, log_p, log_p - loss)
-
-    @property
-    def exact_supremum(self) -> Fraction:
-        """The larger loss, t, as an exact fraction."""
-        return self.share * self.epsilon
-
-    @property
-    def spacing(self) -> Fraction:
-        """The difference of the two losses, epsilon."""
-        return self.epsilon
+    high, low = float(share * epsilon), float((share - 1) * epsilon)
+    # both masses under P without cancellation
+    log_whole = math.log(-math.expm1(-float(epsilon)))
+    at_high = math.log(-math.expm1(low)) - log_whole
+    at_low = low + math.log(-math.expm1(-high)) - log_whole
+    return SpacedPair(share * epsilon, epsilon, (at_low, at_high), (at_low - low, at_high - high))
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,37 +90,48 @@ class FinitePair(DominatingPair):
 
 
 @dataclass(frozen=True)
-class ThreeLossPair(DominatingPair):
-    """Losses epsilon, 0 and -epsilon: randomised response among many answers, and the staircase mechanism.
-
-    P has the mass ``share`` at epsilon, ``share e^-epsilon`` at -epsilon, and the rest at 0. Q has the masses of P at
-    the negated losses.
+class SpacedPair(DominatingPair):
+    """Finitely many losses at equal distances.
 
     Attributes:
-        epsilon: the largest loss, greater than 0.
-        log_share: log of ``share``; at most ``-log(1 + e^-epsilon)``.
-        log_rest: log of the mass at loss 0, given separately because a difference would lose its digits.
-        exact: epsilon as a fraction.
+        largest: the largest loss.
+        step: distance of neighbouring losses, greater than 0.
+        log_p: log-masses under P, from the least loss to the largest.
+        log_q: log-masses under Q of the same losses.
     """
 
-    epsilon: float
-    log_share: float
-    log_rest: float
-    exact: Fraction
+    largest: Fraction
+    step: Fraction
+    log_p: tuple[float, ...]
+    log_q: tuple[float, ...]
 
     @property
     def atoms(self) -> Atoms:
-        """Atoms at the losses -epsilon, 0 and epsilon."""
-        low, rest = self.log_share - self.epsilon, [self.log_rest] if self.log_rest > -math.inf else []
-        log_p = np.array([low, *rest, self.log_share])
-        return Atoms(np.array([-self.epsilon, *(0.0 for _ in rest), self.epsilon]), log_p, log_p[::-1])
+        """One atom for each loss; every loss is rounded once."""
+        loss = [float(self.largest - below * self.step) for below in reversed(range(len(self.log_p)))]
+        return Atoms(np.array(loss), np.array(self.log_p), np.array(self.log_q))
 
     @property
     def exact_supremum(self) -> Fraction:
-        """Epsilon as an exact fraction, equal to the decimal that it is written as."""
-        return self.exact
+        """The largest loss as an exact fraction."""
+        return self.largest
 
     @property
     def spacing(self) -> Fraction:
-        """Epsilon: all losses are whole multiples of it."""
-        return self.exact
+        """The distance of neighbouring losses."""
+        return self.step
+
+
+def three_losses(epsilon: Fraction, log_share: float, log_rest: float) -> SpacedPair:
+    """Return the pair of randomised response among many answers, which is also that of the staircase mechanism.
+
+    P has the mass ``share`` at the loss epsilon, ``share e^-epsilon`` at -epsilon, and the rest at 0. Q has the masses
+    of P at the negated losses.
+
+    Args:
+        epsilon: the largest loss, greater than 0.
+        log_share: log of ``share``; at most ``-log(1 + e^-epsilon)``.
+        log_rest: log of the mass at loss 0, given separately because a difference would lose its digits.
+    """
+    log_p = (log_share - float(epsilon), log_rest, log_share)
+    return SpacedPair(epsilon, epsilon, log_p, log_p[::-1])

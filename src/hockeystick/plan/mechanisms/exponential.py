@@ -38,7 +38,7 @@ from typing import Annotated
 
 from hockeystick.pairs import BlackBoxPair, RenyiCurve
 from hockeystick.pairs.bounded_blocks import blocks
-from hockeystick.pairs.bounded_range import BoundedRangeCurve, TwoLossPair
+from hockeystick.pairs.bounded_range import BoundedRangeCurve, two_losses
 from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
@@ -92,7 +92,7 @@ class Exponential(SymmetricMechanism):
         epsilon, shares = decimal(self.epsilon), [Fraction(number, 16) for number in SIXTEENTHS]
         if direction is Direction.ADD:
             shares.reverse()  # the same instances in the other direction
-        below = tuple(TwoLossPair(epsilon, share) for share in shares)
+        below = tuple(two_losses(epsilon, share) for share in shares)
         # one round has the largest curve: its delta at each epsilon is that of some G_t (``pairs/bounded_range.py``)
         return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon), True, partial(blocks, epsilon))
 

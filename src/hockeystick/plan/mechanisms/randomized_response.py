@@ -9,7 +9,7 @@ from typing import Annotated
 
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box, exponential
-from hockeystick.pairs.finite import ThreeLossPair
+from hockeystick.pairs.finite import SpacedPair, three_losses
 from hockeystick.plan.mechanisms.base import Claim, Property, Status, SymmetricMechanism, claims_of, refused
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, whole_numbers
@@ -61,13 +61,13 @@ class RandomizedResponse(SymmetricMechanism):
     def _binary(self) -> bool:
         return self.categories == BINARY or self.epsilon == 0
 
-    def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
+    def with_against_without(self) -> BlackBoxPair | SpacedPair:
         """Return the pair of any two answers, in either direction."""
         if self._binary:
             return BlackBoxPair(self.epsilon)
         log_total = math.log1p((self.categories - 1) * math.exp(-self.epsilon))
         log_rest = math.log(self.categories - BINARY) - self.epsilon - log_total
-        return ThreeLossPair(self.epsilon, -log_total, log_rest, decimal(self.epsilon))
+        return three_losses(decimal(self.epsilon), -log_total, log_rest)
 
     def exact(self, direction: Direction) -> ExactFinite:
         """Return the pair in exact numbers; for two answers it is the worst pair with this epsilon."""

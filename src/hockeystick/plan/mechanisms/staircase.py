@@ -28,7 +28,7 @@ from typing import Annotated
 
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactFinite, black_box, exponential
-from hockeystick.pairs.finite import ThreeLossPair
+from hockeystick.pairs.finite import SpacedPair, three_losses
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, SENSITIVITY, Domain
@@ -76,7 +76,7 @@ class Staircase(SymmetricMechanism):
     def _binary(self) -> bool:
         return self.epsilon == 0 or (self.gamma is not None and decimal(self.gamma) == HALF)
 
-    def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
+    def with_against_without(self) -> BlackBoxPair | SpacedPair:
         """Return the pair at the largest difference, in either direction."""
         if self._binary:
             return BlackBoxPair(self.epsilon)
@@ -84,14 +84,14 @@ class Staircase(SymmetricMechanism):
         if self.gamma is None:
             half = math.exp(-0.5 * self.epsilon)
             log_rest = -0.5 * self.epsilon + 2 * math.log(-math.expm1(-0.5 * self.epsilon)) - math.log(2)
-            return ThreeLossPair(self.epsilon, math.log1p(-0.5 * half), log_rest, exact)
+            return three_losses(exact, math.log1p(-0.5 * half), log_rest)
         fall, apart = math.exp(-self.epsilon), float(abs(decimal(self.gamma) - HALF))
         total = self.gamma + fall * (1 - self.gamma)
         log_rest = math.log(apart) + math.log(-math.expm1(-self.epsilon)) - math.log(total)
         if self.gamma > HALF:
-            return ThreeLossPair(self.epsilon, -math.log(2 * total), log_rest, exact)
+            return three_losses(exact, -math.log(2 * total), log_rest)
         # A is 1 - (e / 2) / total
-        return ThreeLossPair(self.epsilon, math.log1p(-0.5 * fall / total), log_rest - self.epsilon, exact)
+        return three_losses(exact, math.log1p(-0.5 * fall / total), log_rest - self.epsilon)
 
     def exact(self, direction: Direction) -> ExactFinite:
         """Return the masses of the three losses in exact numbers, up to a common factor."""
