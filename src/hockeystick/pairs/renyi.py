@@ -61,25 +61,17 @@ def moment_work(composition: RenyiComposition) -> float:
     return sum(MOMENT + 1e9 * curve.seconds / ORDERS for curve, _ in composition.rounds)
 
 
-def renyi_epsilon(
-    composition: RenyiComposition, log_delta: float, start: float = 1.0, precision: float = PRECISION
-) -> RenyiBound:
+def renyi_epsilon(composition: RenyiComposition, log_delta: float) -> RenyiBound:
     """Return an epsilon >= 0 at which finite losses contribute at most ``exp(log_delta)`` to delta; ``inf`` if none."""
-    return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision, moment_work(composition))
+    return epsilon_from(lambda t: log_moment(composition, t), log_delta, moment_work(composition))
 
 
-def epsilon_from(
-    moment: Callable[[float], float],
-    log_delta: float,
-    start: float = 1.0,
-    precision: float = PRECISION,
-    work: float = MOMENT,
-) -> RenyiBound:
+def epsilon_from(moment: Callable[[float], float], log_delta: float, work: float = MOMENT) -> RenyiBound:
     """Return an epsilon >= 0 for the given log delta; ``inf`` if there is none.
 
     ``moment(t)`` is an upper bound on K(t).
     """
-    found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), start, precision, work)
+    found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), work)
     return RenyiBound(max(found.value, 0.0), found.order)
 
 
@@ -107,30 +99,23 @@ def log_delta_at(k: float, t: float, epsilon: float) -> float:
     return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
 
 
-def renyi_log_delta(
-    composition: RenyiComposition, epsilon: float, start: float = 1.0, precision: float = PRECISION
-) -> RenyiBound:
+def renyi_log_delta(composition: RenyiComposition, epsilon: float) -> RenyiBound:
     """An upper bound on log delta of the finite losses at an epsilon."""
-    return log_delta_by(lambda t: log_moment(composition, t), epsilon, start, precision, moment_work(composition))
+    return log_delta_by(lambda t: log_moment(composition, t), epsilon, moment_work(composition))
 
 
-def log_delta_by(
-    moment: Callable[[float], float],
-    epsilon: float,
-    start: float = 1.0,
-    precision: float = PRECISION,
-    work: float = MOMENT,
-) -> RenyiBound:
+def log_delta_by(moment: Callable[[float], float], epsilon: float, work: float = MOMENT) -> RenyiBound:
     """An upper bound on log delta at an epsilon; ``moment(t)`` is an upper bound on K(t)."""
-    found = _least(lambda t: log_delta_at(moment(t), t, epsilon), start, precision, work)
+    found = _least(lambda t: log_delta_at(moment(t), t, epsilon), work)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 
-def _least(bound: Callable[[float], float], start: float, precision: float, work: float) -> RenyiBound:
+def _least(bound: Callable[[float], float], work: float) -> RenyiBound:
     """Return the least value found of a function of t with one minimum, and the order ``1 + t`` of that value.
 
-    The minimum is bracketed in log t, and then located to ``precision`` in log t; the error of its value is about the
-    square of that. Each order takes ``work`` units; if the budget allows no further order, the search stops.
+    The minimum is bracketed in log t, from t = 1 on, and then located to :data:`PRECISION` in log t; the error of its
+    value is about the square of that. Each order takes ``work`` units; if the budget allows no further order, the
+    search stops.
     """
     known: dict[float, float] = {}
 
@@ -141,7 +126,7 @@ def _least(bound: Callable[[float], float], start: float, precision: float, work
             known[log_t] = bound(math.exp(log_t))
         return known[log_t]
 
-    middle = min(max(math.log(start), LOG_T_RANGE[0]), LOG_T_RANGE[1])
+    middle = 0.0
     while math.isinf(at(middle)) and middle > LOG_T_RANGE[0]:
         middle -= STRIDE
     if math.isinf(at(middle)):
@@ -151,6 +136,6 @@ def _least(bound: Callable[[float], float], start: float, precision: float, work
         middle += step
     if allows(work):
         with np.errstate(over="ignore", invalid="ignore"):  # infinite bounds lead to a section step
-            least_place(at, middle - STRIDE, middle + STRIDE, xtol=precision)
+            least_place(at, middle - STRIDE, middle + STRIDE, xtol=PRECISION)
     log_t = min(known, key=lambda t: known[t])
     return RenyiBound(known[log_t], 1 + math.exp(log_t))
