@@ -115,8 +115,8 @@ def power(atoms: Atoms, count: int) -> Atoms:
         size = size[of] + times * abs(atoms.loss[i])
         slip = slip[of] + times * own[i]
         log_slip = log_slip[of] + times * own_log[i]
-        log_p = log_p[of] + _weighted(times, atoms.log_p[i]) - factorials[n]
-        log_q = log_q[of] + _weighted(times, atoms.log_q[i]) - factorials[n]
+        log_p = log_p[of] + times * atoms.log_p[i] - factorials[n]
+        log_q = log_q[of] + times * atoms.log_q[i] - factorials[n]
     slip = (1 + 1e-9) * slip + (m + LOSS_CARE + atoms.units) * UNIT_ROUNDOFF * size
     log_slip = (1 + 1e-9) * log_slip + UNIT_ROUNDOFF * ((m + MASS_CARE) * (3 * whole + np.abs(log_p)) + 16 * count)
     return Atoms(loss, log_p, log_q, 0.0, slip, log_slip)
@@ -132,12 +132,6 @@ def _repeated(atoms: Atoms, count: int) -> Atoms:
     slip = (1 + 1e-9) * count * once.slip + UNIT_ROUNDOFF * np.abs(loss)
     log_slip = (1 + 1e-9) * count * once.log_slip + UNIT_ROUNDOFF * np.abs(log_p)
     return Atoms(loss, log_p, log_q, 0.0, slip, log_slip)
-
-
-def _weighted(times: Array, log: float) -> Array:
-    """Return ``times * log``, with the product 0 where ``times`` is 0 and ``log`` is minus infinity."""
-    with np.errstate(invalid="ignore"):
-        return np.where(times > 0, times * log, 0.0)
 
 
 def _with_slips(atoms: Atoms) -> Atoms:

@@ -19,7 +19,6 @@ __all__ = ["Kind", "MixtureTransform"]
 MOMENT_TOLERANCE = 1e-11  # relative, of K(t) as a moment
 MAX_TURN = 1e4  # t mu: nodes grow with it
 MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens; beyond, rough bounds are as good
-FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only losses near 0 count, and nodes of a moment there
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class MixtureTransform(MixtureLaw):
             return math.inf
         with np.errstate(over="ignore", invalid="ignore"):  # the value shows losses beyond the range of a double
             line = self._moment_line(t)
-            if line.nodes * self.terms > (MOMENT_NODES if t < FAR else FAR_NODES):
+            if line.nodes * self.terms > MOMENT_NODES:
                 return math.inf
             value = line_upper(line)
         return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
