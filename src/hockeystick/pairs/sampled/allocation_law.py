@@ -53,7 +53,6 @@ LEAST_HIGHEST = 3  # number of integer moments that a line needs
 TABLES = (32, 64, 128, 512, 2048)  # orders up to which integer moments are tabulated, in logarithms
 MOST_SQUARE = 600.0  # the same for the exponent of a variance, which is multiplied by counts
 
-RAY, SPAN = 1.5, 20.0  # for the choice of W: a ray of the farthest band, and the range of x where Lambda has no power
 OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN = 20e3, 20.0, 3.0, 0.2, 0.012
 """Costs in elementary functions, fitted to measured times: of a band; of a node; and, at each node, of a power of
 Lambda, of each pair of such a power with a lower one, and of a node in x for each power.
@@ -167,14 +166,6 @@ class AllocationLaw:
     def matched(self, angle: float, step: float) -> float:
         """Return a step of the nodes v, at most ``step``, that is a whole multiple of an allowed step of ``mu x``."""
         return matched(self.mu, angle, step)
-
-    def of_node(self, n: Array) -> Array:
-        """Return the cost of a node of the band farthest from the real axis, if powers of Lambda up to n are needed.
-
-        The cost is a number of evaluations of elementary functions.
-        """
-        wide: Array = columns(self.mu, 0, RAY) * (1 + n * self.mu / SPAN)
-        return OF_NODE + n * (OF_POWER + OF_SQUARE * n) + OF_COLUMN * (n + 1) * wide
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
         """Return the cost of one band of a line (``allocation_line.py``), in evaluations of elementary functions."""

@@ -55,10 +55,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 SPENT_FIRST, SPENT = 0.5, 2.0  # log of the allowed cancellation near the real axis, and far from it
-FAR, NEAR_POWER = 12.0, 1.5  # reach up to which W is small, and W there
-POWERS = np.array([4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 33.0])  # values of W that are tried beyond that reach
-DEEP, RANGE = 36.0, 5.0  # the range of v has a width of about DEEP / W + RANGE
-OF_POINTS = 20.0  # approximate cost of a node, in elementary functions, for all points of a line
+FAR, NEAR_POWER, FAR_POWER = 12.0, 1.5, 8.0  # W up to a reach and beyond: if larger, fewer nodes need higher powers
 LEAST_POWER = 0.25  # of W
 STRIPS = np.linspace(0.1, 0.98, 45)  # a, relative to the widest strip
 EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta beyond the least that is needed
@@ -110,7 +107,7 @@ class AllocationLine:
         self._law, self._alpha, self._sign = law, alpha, sign
         self._reach = reach
         self._tolerance = max(tolerance, LEAST_TOLERANCE)
-        self._n = max(min(math.ceil(alpha + self._wanted(reach)), law.highest), 0)
+        self._n = max(min(math.ceil(alpha + (NEAR_POWER if reach <= FAR else FAR_POWER)), law.highest), 0)
         self._w = self._n - alpha
         self.usable = self._w >= LEAST_POWER
         if self.usable:
@@ -118,14 +115,6 @@ class AllocationLine:
             self._log_gamma_w = float(log_gamma(self._w, np.zeros(1))[0][0].real)
             self.bands = self._laid(reach)
             self.usable = self.cost(1) < math.inf
-
-    def _wanted(self, reach: float) -> float:
-        """Return the target W: a larger W means fewer nodes, but higher powers of Lambda at each."""
-        if reach <= FAR:
-            return NEAR_POWER
-        n = np.maximum(np.ceil(self._alpha + POWERS), 0.0)
-        nodes = (1 + reach / POWERS) * (DEEP / POWERS + RANGE)
-        return float(POWERS[int(np.argmin(nodes * (self._law.of_node(n) + OF_POINTS)))])
 
     def _log_cost(self, s: Array, angle: Array) -> Array:
         """Return ``log C`` at heights s and angles phi, arrays of equal or broadcastable shape."""

@@ -338,10 +338,6 @@ class MarkovLaw:
         """Return the step cut to its first binary digits, so that its multiples are exact."""
         return short(step)
 
-    def of_node(self, n: Array) -> Array:
-        """Return the same cost for every n, as only n = 0 is possible."""
-        return np.ones(len(n))
-
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
         """Return the cost of all matrix products of a band, in evaluations of elementary functions.
 
