@@ -327,28 +327,17 @@ class DominatingPair(RenyiCurve):
         """The least and the largest finite loss under P; ``(0, 0)`` if there is none.
 
         This default serves pairs that have only atoms; pairs with densities must override it.
-
-        Raises:
-            NotImplementedError: the pair has densities.
         """
-        loss = self._only_atoms("loss_range").seen().loss
+        loss = self.atoms.seen().loss
         return (float(loss.min()), float(loss.max())) if len(loss) else (0.0, 0.0)
-
-    def _only_atoms(self, member: str) -> Atoms:
-        if self.smooth is not None:
-            raise NotImplementedError(f"{type(self).__name__} has densities, so it must define {member}")
-        return self.atoms
 
     def log_moment(self, t: float) -> float:
         """Upper bound on the log-moment K(t), from the atoms.
 
         This default serves pairs that have only atoms, of total mass 1 under either law; pairs with densities must
         override it.
-
-        Raises:
-            NotImplementedError: the pair has densities.
         """
-        atoms = self._only_atoms("log_moment")
+        atoms = self.atoms
         if atoms.units or np.any(atoms.slip) or np.any(atoms.log_slip):
             return atoms.log_moment(t)  # charges the declared errors, which the sharper bound does not
         return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)

@@ -38,11 +38,6 @@ class BlackBoxPair(DominatingPair):
         return Atoms(np.array([-self.epsilon, self.epsilon]), log_p, log_p[::-1]).beside(self.delta, self.delta)
 
     @property
-    def loss_range(self) -> tuple[float, float]:
-        """The finite losses are ``[-epsilon, epsilon]``."""
-        return -self.epsilon, self.epsilon
-
-    @property
     def exact_supremum(self) -> Fraction:
         """Epsilon as an exact fraction, equal to the decimal that it is written as."""
         return decimal(self.epsilon)

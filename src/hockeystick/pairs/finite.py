@@ -15,7 +15,6 @@ from functools import cached_property
 
 import numpy as np
 
-from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 NEAR = Fraction(1, 2)
@@ -76,12 +75,6 @@ class FinitePair(DominatingPair):
         log_q = np.array([log(q) for _, q in self.masses])
         loss = [log_fraction(p / q) if p and q else (math.inf if p else -math.inf) for p, q in self.masses]
         return Atoms(np.array(loss), log_p, log_q)
-
-    @property
-    def infinite_mass(self) -> float:
-        """``P(L = +inf)``, rounded once."""
-        p, q = self.masses[-1]
-        return 0.0 if q else max(float(p), TINY)
 
     @cached_property
     def mirror(self) -> FinitePair:

@@ -121,10 +121,7 @@ class RevealedPair(DominatingPair):
     @property
     def atoms(self) -> Atoms:
         """Atoms at plus and minus infinity, where only one of the two laws has mass."""
-        if not self.beyond:
-            return Atoms.none()
-        log, none = math.log(self.beyond), -math.inf
-        return Atoms(np.array([none, math.inf]), np.array([none, log]), np.array([log, none]))
+        return Atoms.none().beside(self.beyond, self.beyond)
 
     @property
     def smooth(self) -> RevealedSmooth:

@@ -165,7 +165,8 @@ class LaplaceLaw:
         The error is that of ``m - 1`` if ``moved`` is True, and that of m if not.
         """
         b, w = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
-        best = self._log_errors(b, w, RADII[:, None], t, reach, moved).min(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            best = self._log_errors(b, w, RADII[:, None], t, reach, moved).min(axis=0)
         top = float(best.max())
         return top + math.log(float(np.exp(best - top).sum())) + SPARE if math.isfinite(top) else top
 

@@ -52,13 +52,8 @@ class SampledLaplaceLine(SummedLine):
             if edges is None:
                 break
             self.edges, self.nodes = edges, NODES * (len(edges) - 1) + len(law.losses)
-            if self._log_remainder(edges, moved=True) <= math.log(tolerance):
+            if law.log_remainder(edges, t, reach, moved=True) <= math.log(tolerance):
                 break
-
-    def _log_remainder(self, edges: Array, *, moved: bool) -> float:
-        """Return the log of a bound on the rule's error in ``m - 1`` if ``moved`` is True, and in m if not."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._law.log_remainder(edges, self.t, self._reach, moved=moved)
 
     def _build(self) -> None:
         """Compute the nodes and all other values that do not depend on s."""
@@ -85,7 +80,8 @@ class SampledLaplaceLine(SummedLine):
             self._still += UNIT_ROUNDOFF * BLOCK * float(np.abs(moved).sum())
         self._turning = float((care * sizes) @ tilted), 2 * float(care @ tilted)
         self._slope = float(at.slip @ tilted)
-        log_remainder = self._log_remainder(self.edges, moved=not self.large) - self.top
+        log_remainder = self._law.log_remainder(self.edges, self.t, self._reach, moved=not self.large)
+        log_remainder -= self.top
         self.remainder = math.exp(min(log_remainder, LARGEST)) if log_remainder < LARGEST else math.inf
 
     def _charged(self, error: Array, s: Array) -> Array:

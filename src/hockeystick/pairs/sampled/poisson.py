@@ -80,12 +80,7 @@ def mixed_units(rate: float) -> float:
     The part due to q is ``q |e^l - 1| / g = |1 - 1/g|``, with ``g = e^psi``. For psi > 0 it is at most psi. For psi <
     0, where ``psi >= log(1 - q)``, it is convex in psi, and so at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
     """
-    return 4 * (2 - math.log(rate)) + 4 * chord(rate)
-
-
-def chord(rate: float) -> float:
-    """Upper bound on ``|1 - e^-psi| / |psi|`` for psi >= log(1 - q): ``max(1, q / (1 - q) / log 1/(1-q))``."""
-    return max(rate / (1 - rate) / -math.log1p(-rate), 1.0)
+    return 4 * (2 - math.log(rate)) + 4 * max(rate / (1 - rate) / -math.log1p(-rate), 1.0)
 
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
