@@ -11,22 +11,12 @@ datasets with the difference D attain it.
 **Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes only
 the values ``(2j - D) / scale`` with ``j = min(max(k, 0), D)``, so that no outcome has to be left out.
 
-The discrete Laplace pair lies between two continuous Laplace pairs. Let b be the scale and ``a = e^(-1 / b)``. At
-``e^eps = a^(2s - D)``, ``0 <= s <= D``, the best half-line gives ``delta = 1 - (a^(j + 1) + a^(2s - j)) / (1 + a)``
-with ``j = floor(s)``. The sum ``a^(j + 1) + a^(2s - j)`` is convex in j and symmetric about ``s - 1/2``. It is at least
-``2 a^(s + 1/2)``, so that ``delta <= 1 - a^s / cosh(1 / 2b)``. On ``[s - 1, s]`` it is at most ``(1 + a) a^s``, so that
-``delta >= 1 - a^s``. The Laplace pair at distance theta has the delta ``1 - e^((eps - theta) / 2)``. So the Laplace
-pair at theta = ``D / b`` is dominated by the discrete pair, and the one at theta = ``D / b + 2 log cosh(1 / 2b) <= D /
-b + 1 / 4 b^2`` dominates it. (For eps above D / b the discrete pair has the delta 0; for eps below -D / b it has ``1 -
-e^eps``, the least of any pair.)
-
 **Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
 loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. The tails beyond ``m >=
 39.2 s`` are cut off (:class:`CutNoisePair`): ``P(Z > m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <=
 e^(-m / s^2)`` from m on, and ``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the factor ``1 / (1 - e^(-m /
-s^2))`` is below e^10. The
-normaliser is ``s sqrt(2 pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula. The first term left out is
-below e^-78 of the sum if s >= 1.
+s^2))`` is below e^10. The normaliser is ``s sqrt(2 pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula.
+The first term left out is below e^-78 of the sum if s >= 1.
 """
 
 from __future__ import annotations
