@@ -145,9 +145,6 @@ class Guide:
     @quiet
     def values(self, tilts: Array) -> Array:
         """Return K of the composition at many tilts."""
-        return self._values(tilts)
-
-    def _values(self, tilts: Array) -> Array:
         parts = [self._weights(part)[1:] for part in _batches(tilts, len(self._loss))]
         out: Array = np.concatenate([(top + np.log(total)) @ self._counts for total, top in parts])
         return out
@@ -168,19 +165,6 @@ class Guide:
     def _curves(self, tilts: Array) -> tuple[Array, Array, Array]:
         k0, k1, k2 = self._moments(tilts)
         return k0 @ self._counts, k1 @ self._counts, k2 @ self._counts
-
-    @quiet
-    def moments_of(self, index: int, tilts: Array) -> Array:
-        """Return K of one round of the kind with a given index, at several tilts of either sign."""
-        start = int(self._starts[index])
-        of = slice(start, start + int(self._sizes[index]))
-        parts = []
-        for part in _batches(tilts, of.stop - of.start):
-            exponent = self._log_mass[of] + part[:, None] * self._loss[of]
-            top = exponent.max(axis=1, keepdims=True)
-            parts.append(top[:, 0] + np.log(np.exp(exponent - top).sum(axis=1)))
-        moments: Array = np.concatenate(parts)
-        return moments
 
     def cumulants(self, t: float) -> Cumulants:
         """Return the cumulants of the composition at tilt t."""
@@ -210,7 +194,7 @@ class Guide:
 
         def best_of(log_tilts: Array) -> int:
             tilts = np.exp(log_tilts)
-            return int(np.argmin((self._values(tilts) - log_delta + log_peaks(tilts)) / tilts))
+            return int(np.argmin((self.values(tilts) - log_delta + log_peaks(tilts)) / tilts))
 
         around = AROUND + float(EVERYWHERE[best_of(EVERYWHERE)])
         centre = float(around[best_of(around)])
@@ -283,17 +267,12 @@ class Guide:
         """Return about the least t with ``K(t) - t eps <= log_bound``, at most ``tilt``; 0 if ``tilt`` itself fails."""
 
         def lowered(t: Array) -> Array:
-            out: Array = log_bound - (self._values(t) - t * epsilon)
+            out: Array = log_bound - (self.values(t) - t * epsilon)
             return out
 
         if float(lowered(np.array([tilt]))[0]) < 0:
             return 0.0
         return self._root(lowered, LOG_TILT_RANGE[0], math.log(tilt))
-
-    @quiet
-    def log_delta_at(self, t: float) -> float:
-        """Leading saddle-point approximation of log delta at the epsilon whose saddle point is t."""
-        return float(self._log_deltas(np.array([t]))[0])
 
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
         """Return an edge beyond which the law tilted by t has mass at most ``exp(log_tail)``, and the extra tilt used.

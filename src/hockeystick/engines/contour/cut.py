@@ -28,9 +28,6 @@ Array = npt.NDArray[np.float64]
 START = 0.9  # first edge, relative to that for a normal law
 RATIO = 2**0.2  # ratio of neighbouring edges
 EDGES = 6  # edges evaluated together
-STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges evaluated together, relative to the first
-FARTHEST = 3.0  # largest factor of a leap
-LEAP = 0.9  # a leap goes to this share of the edge extrapolated from the last two
 MAX_COST = 3e6  # largest product of edges and nodes: half a second
 SLOW = "the characteristic function is not known to decay fast enough"  # why no edge is deep enough
 
@@ -76,11 +73,8 @@ def cut(
         variance: approximate variance of the tilted law.
         most: largest number of points allowed.
 
-    The search tries a few heights (edges) at a time, after which there are four cases. *Short*: beyond every edge, the
-    terms may be too large; the next edges are extrapolated from the last two bounds. *Overshot*: beyond the first edge,
-    the terms are small enough, but this edge is far above the highest edge that was too low; the next edges lie between
-    these two. *Found*: the sum is cut at the first edge beyond which the terms are small enough. *Hopeless*: an edge
-    needs more points than allowed, or the attempts are used up.
+    The search tries a few heights (edges) at a time, in increasing order, and ends at the first edge beyond which the
+    terms are small enough.
 
     Raises:
         NotApplicableError: the bounds do not fall far enough within that many points, or are too expensive.
@@ -91,36 +85,17 @@ def cut(
     first = min(max(first, 0.5 * step), 0.5 * most * step)
     look = EDGES * sum(envelope.cost for envelope, _ in envelopes)
     most_looks = MAX_COST / look
-    edges, seen = first * STEPS, 0.0
+    edges = first * RATIO ** np.arange(EDGES, dtype=np.float64)
     for _ in range(max(1, int(most_looks))):
         bounds = np.array([envelope.log_bound(edges) for envelope, _ in envelopes])
-        log_rho = counts @ bounds
-        tails = log_tails(edges, log_rho, step)
-        if tails[-1] <= depth:
-            at = int(np.argmax(tails <= depth))
-            if at or edges[0] <= RATIO**2 * seen or not seen:
-                if edges[at] > most * step:
-                    break
-                return Cut(edges[at:], bounds[:, at:])
-            edges = seen * (edges[0] / seen) ** (np.arange(1, EDGES + 1) / EDGES)  # the last leap went too far
-        elif edges[-1] > most * step:
-            break
-        else:
-            seen = float(edges[-1])
-            edges = seen * _leap(edges, log_rho, depth - float(tails[-1] - log_rho[-1])) * STEPS
-    else:
-        raise NotApplicableError("finding where the characteristic function decays would take too long")
-    raise NotApplicableError(SLOW)
-
-
-def _leap(edges: Array, log_rho: Array, depth: float) -> float:
-    """Return the ratio of the next edge to the last one; ``-log rho`` is modelled as a power of the edge."""
-    if not 0 > log_rho[-2] > log_rho[-1]:
-        return RATIO
-    power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])
-    ratio = min(float(depth / log_rho[-1]), 1e100)  # so that its third power is within the range of a double
-    leap: float = LEAP * ratio ** min(1 / power, 3.0)
-    return min(max(leap, RATIO), FARTHEST)
+        enough = log_tails(edges, counts @ bounds, step) <= depth
+        at = int(np.argmax(np.append(enough, True)))
+        if edges[min(at, EDGES - 1)] > most * step:
+            raise NotApplicableError(SLOW)
+        if at < EDGES:
+            return Cut(edges[at:], bounds[:, at:])
+        edges = edges * RATIO**EDGES
+    raise NotApplicableError("finding where the characteristic function decays would take too long")
 
 
 def log_tails(edges: Array, log_rho: Array, step: float) -> Array:

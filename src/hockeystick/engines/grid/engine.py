@@ -69,7 +69,7 @@ class GridEngine:
         guide, tilt, depth = Guide.reaching(self.composition, query.at)
         if depth < DEEPEST:
             raise TooDeepError(f"log delta is below {DEEPEST:g}, the smallest that the grid computes")
-        return self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
+        return self._refined(guide, tilt, min(depth, guide.log_delta(query.at) - 0.5), gap, query)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Return an interval for the epsilon at which log delta falls to a target, of relative width about gap or less.
