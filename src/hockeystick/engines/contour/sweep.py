@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,36 +25,9 @@ from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.interval import Ends, Interval
-from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
-
-
-class Certificate(NamedTuple):
-    """Bounds on delta, in units of ``e^scale``; the fields are numbers, or arrays of one shape.
-
-    Attributes:
-        low: lower bound; it says nothing unless positive.
-        high: upper bound.
-        scale: ``K_top - t eps``; its exponential may be outside the range of a double.
-        slip: bound on the rounding error of ``scale``.
-    """
-
-    low: Any
-    high: Any
-    scale: Any
-    slip: Any
-
-    def moved(self, log: Any, side: Side) -> Any:
-        """Return a bound on log delta, moved outward by all rounding errors.
-
-        Args:
-            log: log of ``low`` or of ``high``.
-            side: below for ``low``, above for ``high``.
-        """
-        sign = float(side)  # NumPy would look up a dozen missing attributes of an enumeration
-        return log + sign * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + sign * self.slip
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,32 +57,23 @@ class Terms:
     slack: float = 0.0
     _errors: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
-    def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
-        """Return bounds on delta that include all errors and remainders of the sum, at one epsilon or at many.
-
-        Args:
-            epsilon: a number, or an array.
-            value: the computed S at epsilon, times ``e^(t eps - K_top)``.
-            error: bound on the rounding error of ``value``.
-        """
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Return certified ends of log delta at each epsilon; they are close near the epsilon of the contour."""
+        value, error = self._sums(epsilon)
         theta, k_right = self.right
         tilted = self.t + theta
         log_left = -log_expm1(self.t * self.period)
         log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
         tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE) + self.slack
         scale = self.k_top - self.t * epsilon
-        slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * abs(epsilon) + abs(scale))
+        slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * np.abs(epsilon) + np.abs(scale))
         alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
-        return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
-
-    def log_delta(self, epsilon: Array) -> Ends:
-        """Return certified ends of log delta at each epsilon; they are close near the epsilon of the contour."""
-        value, error = self._sums(epsilon)
-        found = self.certificate(epsilon, value, error)
+        low, high = value - error - tail - alias, value + error + tail
         with np.errstate(divide="ignore", invalid="ignore"):
-            upper = np.where(found.high > 0, found.moved(np.log(found.high), Side.ABOVE), np.inf)
-            lower = np.where(found.low > 0, found.moved(np.log(found.low), Side.BELOW), -np.inf)
-            middle = np.where(value > 0, np.log(value) + found.scale, lower)
+            upper, lower = np.log(high), np.log(low)
+            upper = np.where(high > 0, upper + 4 * UNIT_ROUNDOFF * np.abs(upper) + scale + slip, np.inf)
+            lower = np.where(low > 0, lower - 4 * UNIT_ROUNDOFF * np.abs(lower) + scale - slip, -np.inf)
+            middle = np.where(value > 0, np.log(value) + scale, lower)
         return Ends.of(lower, middle, np.minimum(upper, 0.0))
 
     def at(self, epsilon: float) -> Interval:
