@@ -28,8 +28,6 @@ from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.interval import Array, Ends, Interval
 
 CONTOURS = 0.6  # share of the remaining work for contours of many kinds, before gathering
-CLEAR = 0.999  # share of the largest loss up to which its rounding is negligible
-SPARE = 1e-11  # relative slack in delta for the roundings of the free bound
 NEAR_END = 1 - 2.0**-50  # share of the largest loss beyond which no engine is used
 
 
@@ -101,23 +99,13 @@ class DirectionCurve:
         return with_infinite(self.composition, finite)
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of log delta of the finite losses, if these are bounded.
-
-        Epsilons near the largest loss are computed one by one.
-        """
-        low, high = (float(end) for end in self.composition.supremum)
-        inside = epsilon < NEAR_END * low
+        """Ends of log delta of the finite losses, if these are bounded."""
+        inside = epsilon < NEAR_END * float(self.composition.supremum[0])
         found = self._curve.log_delta(epsilon[inside], None if enough is None else enough[inside])
-        clear = epsilon[inside] < CLEAR * low
-        # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound; SPARE covers the roundings of sup - eps
-        free = np.log(-np.expm1(epsilon[inside] - high), where=clear, out=np.zeros(len(clear))) + SPARE
-        within = Ends.of(found.lower, found.estimate, np.minimum(found.upper, np.where(clear, free, 0.0)))
-        ends = np.full((3, len(epsilon)), -math.inf)
-        ends[:, inside] = within.lower, within.estimate, within.upper
-        known = np.tile([[-math.inf], [0.0], [0.0]], len(epsilon))  # the trivial interval where no engine is used
-        known[:, inside] = found.lower, found.estimate, found.upper
-        for at in np.flatnonzero(epsilon >= CLEAR * low).tolist():
-            one = finite_log_delta(self.composition, float(epsilon[at]), partial(Interval, *known[:, at].tolist()))
+        ends = np.tile([[-math.inf], [0.0], [0.0]], len(epsilon))  # the trivial interval where no engine is used
+        ends[:, inside] = found.lower, found.estimate, found.upper
+        for at, known in enumerate(ends.T.tolist()):
+            one = finite_log_delta(self.composition, float(epsilon[at]), partial(Interval, *known))
             ends[:, at] = one.lower, one.estimate, one.upper
         return Ends(*ends)
 
