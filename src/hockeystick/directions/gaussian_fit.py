@@ -163,21 +163,23 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
 
     They run from the line of slope 1 down to the end at the least rate, which counts as a corner.
     """
-    b, u = nodes.b, nodes.upper
+    b, places = np.unique(nodes.b, return_index=True)
+    u = np.minimum.reduceat(nodes.upper, places)  # of lines with slopes equal after rounding, only the lowest counts
     kept: list[int] = []
     rates: list[float] = []  # where line kept[i] takes over from line kept[i + 1], decreasing
-    for i in _of_different_slopes(b, u):
-        while kept:
-            at = (u[kept[-1]] - u[i]) / (b[i] - b[kept[-1]])
-            if rates and at >= rates[-1]:
-                kept.pop()
-                rates.pop()
-                continue
-            break
+
+    def met(i: int) -> float:
+        """Rate at which the last line kept meets line i."""
+        return float((u[kept[-1]] - u[i]) / (b[i] - b[kept[-1]]))
+
+    for i in range(len(b)):
+        while rates and met(i) >= rates[-1]:
+            kept.pop()
+            rates.pop()
         if kept:
-            if at <= least_rate:
+            if met(i) <= least_rate:
                 continue  # this line is above another throughout, as an upper bound wider than its neighbours may be
-            rates.append(float(at))
+            rates.append(met(i))
         kept.append(i)
     corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
     height = np.minimum((u[lines] + b[lines] * corners) * (1 + SPARE), 1.0)
@@ -186,18 +188,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
     last = max(float(((1 - least_rate - u - 4 * UNIT_ROUNDOFF) / b).max()), 0.0)
     beyond = corners > last
     corners, height = np.where(beyond, last, corners), np.where(beyond, most, height)
-    return corners, height, lines
-
-
-def _of_different_slopes(b: Array, u: Array) -> list[int]:
-    """Indices of lines ``u_i + b_i alpha``; of neighbours with slopes equal after rounding, only the lowest is kept."""
-    kept: list[int] = []
-    for i, (slope, height) in enumerate(zip(b.tolist(), u.tolist(), strict=True)):
-        if not kept or slope != b[kept[-1]]:
-            kept.append(i)
-        elif height < u[kept[-1]]:
-            kept[-1] = i
-    return kept
+    return corners, height, places[lines]
 
 
 def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
