@@ -29,7 +29,7 @@ from hockeystick.values.interval import Interval
 LEAST_TOLERANCE = 1e-30  # smallest relative size requested of remainders
 LEAST_SCALE = 1e-3  # below this epsilon, the gap is relative to it instead of epsilon
 ATTEMPTS = 4  # each looks where the last one pointed
-QUICK, FIRST = 1 << 9, 1 << 11  # cells of laws on a grid, for a quick bound and for the first sharp one
+FIRST = 1 << 11  # cells of the first laws on a grid
 FINER, FINEST = 1.3, 128.0  # factors of the number of cells: on the root of a width's excess; largest
 WIDE = 1e-2  # relative width that a quick bound may have
 DEEPEST = -2000.0  # log of the mass that the guide leaves out: at large tilts, extremely improbable losses matter
@@ -105,16 +105,14 @@ class ProofEngine:
         Raises:
             NotApplicableError: no method applies.
         """
-        return self._epsilon(target, gap or DEFAULT_GAP, FIRST, ATTEMPTS)
-
-    def _epsilon(self, target: Enclosure, gap: float, cells: int, attempts: int) -> Interval:
+        gap, cells = gap or DEFAULT_GAP, FIRST
         log_delta = float(target.lower.log().mid())
         saddle = self._guide.tilt_for_delta(log_delta)
         tilt = self._bounded(saddle, log_delta)
         # near the largest loss, where the tilt is less than the saddle point, a Chernoff bound is nearer
         guess = self._guide.guess(log_delta, tilt) if tilt == saddle else self._guide.renyi_epsilon(tilt, log_delta)
         lower, upper, name = 0.0, math.inf, ""
-        for attempt in range(attempts):
+        for attempt in range(ATTEMPTS):
             tilt = self._aim(guess, log_delta).saddle
             tolerance = 0.1 * gap * max(guess, LEAST_SCALE) * tilt
             try:
@@ -142,12 +140,10 @@ class ProofEngine:
         Raises:
             NotApplicableError: no method applies.
         """
-        return self._delta(epsilon, gap or DEFAULT_GAP, FIRST, ATTEMPTS)
-
-    def _delta(self, epsilon: Ball, gap: float, cells: int, attempts: int) -> ProvedDelta:
+        gap, cells = gap or DEFAULT_GAP, FIRST
         at, best, name = float(epsilon.mid()), Enclosure(arb(0), arb(1)), ""
         log_delta, narrow = aim_at(self._guide, self._guide.saddle(at), None, at).depth, False
-        for attempt in range(attempts):
+        for attempt in range(ATTEMPTS):
             try:
                 way = self._way(at, log_delta, 0.2 * gap, cells)
             except NotApplicableError:
@@ -174,7 +170,7 @@ class ProofEngine:
         good tilt.
         """
         if self._closed or not self._rounds.smooth:
-            return self._epsilon(target, WIDE, QUICK, 1)
+            return self.epsilon(target, WIDE)
         log_delta = float(target.lower.log().mid())
         t, exponent = self._chernoff(self._bounded(self._guide.tilt_for_delta(log_delta), log_delta))
         upper = max(above((exponent - target.lower.log()) / arb(t)), 0.0)
@@ -186,7 +182,7 @@ class ProofEngine:
         If the rounds have densities and no closed form, the upper end is the Chernoff bound at a good tilt.
         """
         if self._closed or not self._rounds.smooth:
-            return self._delta(epsilon, WIDE, QUICK, 1)
+            return self.delta(epsilon, WIDE)
         at = float(epsilon.mid())
         t, exponent = self._chernoff(self._aim(at, self._guide.log_delta(at)).saddle)
         return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)
