@@ -27,41 +27,32 @@ MAX_MERGED = 4_000  # knots at either end that may be merged into one
 SAFE = 1 - 1e-12  # factor that covers the rounding of a repair
 
 
-class Lending:
-    """Transfers of mass between neighbouring knots.
+def lent(p: Array, d: Array, at: Array, t: float) -> Array | None:
+    """Return masses at all knots, around each of which the outcomes are merged into one.
 
-    The outcomes around a knot are merged into one, whose loss may differ from the loss of the knot. Mass from a
-    neighbouring knot corrects the difference.
+    The loss of such an outcome may differ from the loss of its knot. Mass from a neighbouring knot corrects the
+    difference, and :func:`lower_hull` removes negative masses; the result is ``None`` if it gave up.
 
     Args:
+        p: shape (n,), the mass merged around each knot.
+        d: shape (n,), for each knot a lower bound on ``int p (1 - e^(g - L))``, the excess of the merged losses L over
+            the knot's loss g.
         at: increasing losses of the knots, shape (n + 2,). No outcomes are merged around the first and the last knot.
         t: tilt of the masses.
     """
-
-    def __init__(self, at: Array, t: float) -> None:
-        gap = np.diff(at)
-        self.at, self.t = at, t
-        self._up, self._down = np.expm1(np.minimum(gap[:-1], 700.0)), -np.expm1(-gap[1:])
-        self._scale: Array = np.exp(np.minimum(t * gap, 700.0))
-
-    def hull(self, p: Array, d: Array) -> Array | None:
-        """Return masses at all knots after :func:`lower_hull` has removed negative ones; ``None`` if it gave up.
-
-        Args:
-            p: shape (n,), the mass merged around each knot.
-            d: shape (n,), for each knot a lower bound on ``int p (1 - e^(g - L))``, the excess of the merged losses L
-                over the knot's loss g.
-        """
-        rise, fall = np.maximum(d, 0.0) / self._up, np.maximum(-d, 0.0) / self._down
-        held, lent, lifted = p + rise + fall, rise / self._scale[:-1], scaled(fall, self._scale[1:])
-        mass, passed = np.zeros(len(self.at)), np.zeros(len(self.at))
-        for total, sign in ((mass, -1), (passed, 1)):
-            total[1:-1] += held
-            total[:-2] += sign * lent
-            total[2:] += sign * lifted
-        hull = lower_hull(mass, self.at, self.t) if np.isfinite(mass).all() else None
-        # where transfers nearly cancel, each errs by a few roundings of the mass that passed through the knot
-        return None if hull is None else np.maximum(hull - 2 * CARE * passed, 0.0)
+    gap = np.diff(at)
+    scale: Array = np.exp(np.minimum(t * gap, 700.0))
+    rise = np.maximum(d, 0.0) / np.expm1(np.minimum(gap[:-1], 700.0))
+    fall = np.maximum(-d, 0.0) / -np.expm1(-gap[1:])
+    held, down, up = p + rise + fall, rise / scale[:-1], scaled(fall, scale[1:])
+    mass, passed = np.zeros(len(at)), np.zeros(len(at))
+    for total, sign in ((mass, -1), (passed, 1)):
+        total[1:-1] += held
+        total[:-2] += sign * down
+        total[2:] += sign * up
+    hull = lower_hull(mass, at, t) if np.isfinite(mass).all() else None
+    # where transfers nearly cancel, each errs by a few roundings of the mass that passed through the knot
+    return None if hull is None else np.maximum(hull - 2 * CARE * passed, 0.0)
 
 
 def scaled(mass: Array, factor: Array | float) -> Array:

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from hockeystick.accountants.shared.lattice import LatticeLaw
 from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LOST, PrivacyCurve, outcome_roundings, times_exp
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.hull import Lending
+from hockeystick.numerics.hull import lent
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.values.side import Side
@@ -144,7 +144,7 @@ def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
     seen = excess > -np.expm1(knots.gap) * p  # otherwise it is only by rounding that the outcome is below the last knot
     p, excess = np.where(seen, p, 0.0), np.where(seen, excess, 0.0)
     around = np.concatenate([at[:1] - knots.gap, at, at[-1:] + knots.gap])
-    hull = Lending(around, 0.0).hull(p, excess)
+    hull = lent(p, excess, around, 0.0)
     mass = np.append(p[1:], 0.0) if hull is None else hull[1:-1]  # otherwise every outcome is lowered to the knot below
     mass += placed.masses(placed.log_p, knots.n, Side.BELOW)
     mass[-1] += curve.above(edges[-1:])[0][0] * (1 - LOOSE)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells
-from hockeystick.numerics.hull import Lending, scaled
+from hockeystick.numerics.hull import lent, scaled
 from hockeystick.numerics.lattice import GridLaw, Mesh
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
@@ -88,8 +88,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     doubt[:-1] += cells.shift * up
     doubt[1:] += scaled(cells.shift, step * up)
     d -= 2 * doubt
-    lending = Lending(knots * mesh.h, mesh.t)
-    hull = lending.hull(p, d)
+    hull = lent(p, d, knots * mesh.h, mesh.t)
     return _deflated(cells, mesh, knots, _rounded_down(cells, mesh) if hull is None else hull)
 
 
