@@ -98,6 +98,21 @@ def test_prv_needs_a_fifth_of_the_points() -> None:
     assert more == pytest.approx([4.46, 4.43, 4.37], rel=0.02)
 
 
+def test_fouriers_time_grows_faster() -> None:
+    """Figure 3b: for the same width linear in the rounds, PRV with the square root. At few rounds Fourier is faster."""
+    assert widths("gopi-3b", "fourier") == pytest.approx(widths("gopi-3b", "prv"), rel=0.1)
+    growth = {}
+    for method in ("fourier", "prv"):
+        seconds = of("gopi-3b", method, "seconds")
+        growth[method] = seconds[-1] / seconds[0]
+    assert growth["fourier"] > 2 * growth["prv"]
+    points = [
+        int(text.split("points=")[1]) for text in map(str, small("gopi-3b").where(method="fourier").values("options"))
+    ]
+    rounds = of("gopi-3b", "fourier", "rounds")
+    assert points[-1] / points[0] == pytest.approx(rounds[-1] / rounds[0], rel=0.6)
+
+
 @pytest.mark.slow
 def test_a_plain_transform_ends_in_its_rounding() -> None:
     """Web version, Figure 6, at rate 1: it holds of the plain transform; PRV here tilts the law first and goes on."""
@@ -408,7 +423,7 @@ def test_command(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["gopi-1b"], "--output"),
-        (["gopi-9", "--output", "x"], "did you mean 'gopi-"),
+        (["gopi-3", "--output", "x"], "did you mean 'gopi-3"),
     ],
 )
 def test_command_refuses_in_one_line(arguments: list[str], message: str) -> None:

@@ -18,8 +18,11 @@ mass (``numerics/fourier.py``).
 
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
 so that the interval is about ``2Lk/n`` wide in epsilon; a delta below about 1e-10 is smaller than the transform's
-rounding error. The estimate of 2020 has no known error bound: its points are too far apart where the density is steep,
-near the least loss, and it moves atoms to grid points.
+rounding error. ``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions
+above and below its density omega (``accountants/shared/density_errors.py``). Over k rounds, with gap h, the masses of a
+step function are off by a factor of ``e^(k h sup omega)``, so that this method needs some hundred times as many points.
+The estimate of 2020 has no known error bound: its points are too far apart where the density is steep, near the least
+loss, and it moves atoms to grid points.
 
 With ``errors`` set to 1 or 2 the estimate gets an error bound, and the answer is certified. This works for sampled
 Gaussian rounds of one kind, when a record is removed, by the error analysis of [KJH20], version 1, Section 10
@@ -37,7 +40,7 @@ import numpy as np
 
 from hockeystick.accountants.published import PublishedAccountant
 from hockeystick.accountants.shared import lattice
-from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors
+from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors, between
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
 from hockeystick.accountants.shared.privacy_curve import LOST
 from hockeystick.accountants.shared.tilted import reach_of
@@ -74,7 +77,11 @@ class FourierAccountant(PublishedAccountant):
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
     points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("number of points n in the window")] = None
     rounding: Annotated[
-        int, domains.whole_numbers(0, 1).of("1 for certified ends by rounding losses up and down, 0 for an estimate")
+        int,
+        domains.whole_numbers(0, 2).of(
+            "1 for certified ends by rounding losses up and down, 2 for certified ends by bounding their density, "
+            "0 for an estimate"
+        ),
     ] = 1
     errors: Annotated[
         int, domains.whole_numbers(0, 2).of("1 for the density with its published error terms, 2 with the proved ones")
@@ -122,9 +129,9 @@ class FourierAccountant(PublishedAccountant):
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:
             return WithErrors.of(composition, grid, self.errors == 1)
+        law = between if self.rounding == 2 else rounded
         below, above = (
-            [(rounded(pair, grid, side), count) for pair, count in composition.rounds]
-            for side in (Side.BELOW, Side.ABOVE)
+            [(law(pair, grid, side), count) for pair, count in composition.rounds] for side in (Side.BELOW, Side.ABOVE)
         )
         tilt = lattice.LEAST_TILT
         window = lattice.window_on(above, tilt, -grid.length, grid.length)

@@ -28,6 +28,7 @@ CERTIFIED = "certified"  # label of the bracket, in tables and legends
 STYLES = {
     "buckets, plain transform": "gdp",
     "closed form": "gdp",
+    "fourier, density bounds": "rdp",
     "moments accountant": "zcdp",
     "order 0": "connect-the-dots",
     "order 1": "characteristic-function",

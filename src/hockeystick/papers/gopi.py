@@ -2,17 +2,19 @@
 
 - Figure 1: rate 1e-3, noise 0.8, delta 1e-7. In (a), both methods have the mesh 4e-5; in (b), ``eps_error`` is 0.1 and
   ``delta_error`` is delta / 1000.
-- Figure 3a: rate 4e-3, bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points.
+- Figure 3: rate 4e-3. In (a), bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points; in (b),
+  times.
 - Figure 2, and Figure 6 of the web version: rate 1, compared with the closed form, down to very small deltas.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from hockeystick.accountants.fourier import FourierAccountant
+from hockeystick.accountants.shared.density_errors import peak
 from hockeystick.directions.directions import compositions
 from hockeystick.papers.experiment import (
     CERTIFIED,
@@ -22,8 +24,10 @@ from hockeystick.papers.experiment import (
     Setting,
     add,
     answers,
+    line,
     panel,
     spread,
+    timed,
 )
 from hockeystick.papers.table import Table
 from hockeystick.plot import BRACKET, Line, Panel
@@ -39,9 +43,12 @@ EPSILON_ASKED = 1.5  # epsilon of the figures with delta
 PLAIN = "plain Fourier transform"  # label of the transform without error bounds
 CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
 RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of the domain and number of points of the plain transform
+WIDTH = 0.2  # width of the intervals whose times are compared, and of the intervals of prv
+PUBLISHED = "fourier, density bounds"  # label of the Fourier accountant's bounds as published
 WINDOW = 2.0  # distance by which a window extends beyond epsilon, as in Theorem 5.5
 
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
+WIDTH_LABEL = "width of the interval of $\\varepsilon$"  # label of an axis
 
 
 def theorem_error(mesh: float, delta: float, rounds: int) -> float:
@@ -71,10 +78,16 @@ def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
 
 
 def figure_1a(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds by PRV and by the Fourier accountant, on the mesh 4e-5."""
+    """Return epsilon against rounds by PRV and by the Fourier accountant with two error bounds, on the mesh 4e-5."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
-    return answers(same_mesh(mesh, TARGET), settings, [("epsilon", TARGET)], say)
+    prv, fourier = same_mesh(mesh, TARGET)
+    return answers((published(fourier.options), fourier, prv), settings, [("epsilon", TARGET)], say)
+
+
+def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
+    """Return the Fourier accountant with its published bounds on the density of the loss, and these other options."""
+    return Method(PUBLISHED, "fourier", lambda setting: {**options(setting), "rounding": 2})
 
 
 def figure_1b(full: bool, say: Say) -> Table:
@@ -96,9 +109,18 @@ def figure_3a(full: bool, say: Say) -> Table:
         say(f"{points} points")
         options = {"length": length, "points": points}
         fourier = Method("fourier", options=lambda setting, options=options: options)  # type: ignore[misc]
-        methods = (same_mesh(2 * length / points, TARGET)[0], fourier)
+        methods = (same_mesh(2 * length / points, TARGET)[0], fourier, published(fourier.options))
         answers(methods, [setting], [("delta", EPSILON_ASKED)], lambda text: None, table=table, points=points)
     return table
+
+
+def figure_3b(full: bool, say: Say) -> Table:
+    """Return the time that each method takes for an interval of fixed width, against rounds."""
+    settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 64, 4096, 7, 3)]
+    fourier = Method("fourier", options=lambda setting: window(setting, WIDTH / setting.rounds, TARGET))
+    highest = peak(NOISE, 4e-3)[2]  # log delta is off by rounds times mesh times the highest density
+    density = published(lambda setting: window(setting, 2 * WIDTH / (setting.rounds * highest), TARGET))
+    return answers((Method("prv"), fourier, density), settings, [("epsilon", TARGET)], say, 3)
 
 
 def figure_floats(full: bool, say: Say) -> Table:
@@ -119,17 +141,23 @@ def figure_floats(full: bool, say: Say) -> Table:
     return table
 
 
-def panels_1a(table: Table) -> Sequence[Panel]:
-    """Return a panel of epsilon and a panel of the widths of the intervals, each against rounds."""
-    (above,) = panels_1b(table)
+def widths(table: Table) -> list[Line]:
+    """Return a line for each method: the width of its interval against rounds."""
     wide = []
     for label in map(str, table.values("method")):
         own = table.where(method=label)
         ends = zip(own.numbers("lower"), own.numbers("value"), strict=True)
         shown = BRACKET if label == CERTIFIED else label
-        wide.append(Line(shown, own.numbers("rounds"), [upper - lower for lower, upper in ends]))
-    below = Panel(ROUNDS, "width of the interval of $\\varepsilon$", wide, xlim=above.xlim, yscale="log")
-    return [above, below]
+        wide.append(line(shown, own.numbers("rounds"), [upper - lower for lower, upper in ends]))
+    return wide
+
+
+def panels_1a(table: Table) -> Sequence[Panel]:
+    """Return a panel of epsilon and a panel of the widths of the intervals, each against rounds."""
+    (above,) = panels_1b(table)
+    below = Panel(ROUNDS, WIDTH_LABEL, widths(table), xlim=above.xlim, yscale="log")
+    top = 1.4 * max(table.where(method=CERTIFIED).numbers("value"))
+    return [replace(above, ylim=(0, top)), below]
 
 
 def panels_1b(table: Table) -> Sequence[Panel]:
@@ -142,6 +170,15 @@ def panels_3a(table: Table) -> Sequence[Panel]:
     ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
     truth = max(table.where(method=CERTIFIED).numbers("value"))
     return [panel(table, "points", ylabel, xscale="log", yscale="log", ylim=(truth / 300, truth * 300))]
+
+
+def panels_3b(table: Table) -> Sequence[Panel]:
+    """Return a panel of the running time and a panel of the widths of the intervals, each against rounds."""
+    wide = widths(table.where(lambda row: row["method"] != CERTIFIED))
+    return [
+        Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table), None, "log", "log"),
+        Panel(ROUNDS, WIDTH_LABEL, wide, None, "log", ylim=(0, 2 * WIDTH)),
+    ]
 
 
 def panels_floats(table: Table) -> Sequence[Panel]:
@@ -163,5 +200,6 @@ EXPERIMENTS = (
     Experiment("gopi-1a", "Bounds on one mesh (Figure 1a)", SOURCE, figure_1a, panels_1a),
     Experiment("gopi-1b", "Renyi, PRV and Gaussian accountants (Figure 1b)", SOURCE, figure_1b, panels_1b),
     Experiment("gopi-3a", "Delta against the number of points (Figure 3a)", SOURCE, figure_3a, panels_3a),
+    Experiment("gopi-3b", "Running time (Figure 3b; web version, Figure 9)", SOURCE, figure_3b, panels_3b),
     Experiment("gopi-floats", "Floating point (web version, Figure 6)", SOURCE, figure_floats, panels_floats, 2, 3.0),
 )  # experiments of the paper

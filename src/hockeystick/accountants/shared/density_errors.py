@@ -1,9 +1,10 @@
-"""Bounds on the density of the loss of a sampled Gaussian round, and the error terms of the Fourier accountant.
+"""Bounds on the density of the loss of a sampled Gaussian round, for the Fourier accountant as published.
 
-In the round a record is removed; its sampling rate is q, its noise sigma, and omega is the density of its loss. This
-module bounds the error in delta from replacing omega by samples and composing them on a circle.
+In the round a record is removed; its sampling rate is q, its noise sigma, and omega is the density of its loss. First,
+this module bounds the error in delta from replacing omega by samples and composing them on a circle. Second, it bounds
+omega by step functions from above and from below.
 
-**Lemmas.** Koskela, Jalko, Honkela 2020 [KJH20], version 1, Section 10 and its appendix, for q < 1/2:
+**Errors.** Koskela, Jalko, Honkela 2020 [KJH20], version 1, Section 10 and its appendix, for q < 1/2:
 
     Lemma 12:   omega(y) <= M = sigma / (q sqrt(2 pi)) e^(1 / sigma^2)                      everywhere;
     Lemma 13:   omega(y) <= b(y) = sigma sqrt(2 / pi) e^(-(sigma^2 y + C)^2 / (2 sigma^2))  for y >= 2,
@@ -66,6 +67,23 @@ The bound is useful only if ``k h^2 T2 / 16`` is below delta. T2 grows as ``1 / 
 n = 4e6, err4 is 2.1e-6 per round. In the printed terms err2 is multiplied by (L + 1) M for every round, which is 2,277
 in this example; they are useful only for a few rounds and large n. They are computed as logarithms, since they may have
 thousands of digits.
+
+**Step functions.** Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], Section 6. Take the least step function above
+omega, constant on every cell of the grid, and move the mass of each cell to the cell's upper end: this raises every
+hockey-stick divergence. Take the largest step function below omega, and move the masses to the lower ends: this lowers
+every divergence. Over k rounds the masses are wrong by a factor of about ``e^(k h sup omega)`` in either case. The
+method :func:`~hockeystick.accountants.shared.loss_grid.rounded`, which uses the exact mass of each cell, does not have
+this factor.
+
+**One peak.** By the formula above, ``(log omega)' = (1 - x) - (1 + x) V``. This is positive for ``x <= -1`` and
+negative for ``x >= 1``. For x in between it has the sign of ``log((1 - x) / (1 + x)) - log V``. The derivative of this
+difference in x is ``1 / sigma^2 - 2 / (1 - x^2)``, which is not positive for ``sigma^2 >= 1/2``. Hence omega rises up
+to one peak and falls after it. Its extremes over a cell are at the cell's ends, except in the cell that contains the
+peak. With less noise omega may have two peaks, and the method is refused.
+
+**At the peak.** The loss s as a function of the outcome x has the slope ``ds/dx = 1 / (sigma^2 (1 + V))``. Hence
+``|d log omega / dx| <= 2 / sigma^2`` for x in [-1, 1], and ``sup omega <= omega(a) e^(2 (b - a) / sigma^2)`` for any
+outcomes a < b on either side of the peak.
 """
 
 from __future__ import annotations
@@ -75,12 +93,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.accountants.shared.dots import LOOSE
 from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw
 from hockeystick.accountants.shared.loss_grid import LossGrid
+from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 LEAST_LENGTH = 2.0  # smallest loss to which Lemma 13 applies
 MOST_RATE = 0.5  # bound on the rates covered by the analysis
@@ -91,6 +113,15 @@ ELSEWHERE = (
     "'remove'; use these, or leave errors out"
 )
 """Reason for refusing the analysis."""
+
+LEAST_NOISE = math.sqrt(0.5) * (1 + 1e-12)  # smallest noise at which the density is known to have a single peak
+APART = 1e-9  # distance from the peak to the outcome used on either side of it
+KNOWN = 1e-3  # step functions use only densities with a relative error below this
+NO_BOUNDS = (
+    "density bounds (rounding=2) require Poisson-sampled Gaussian rounds with a noise multiplier of at least 0.7072 "
+    "and adjacency 'remove'; use these, or rounding=1"
+)
+"""Reason for refusing the step functions."""
 
 
 @dataclass(frozen=True)
@@ -266,3 +297,62 @@ def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> 
     first = log_density_bound(noise, rate) + (rounds - 2) * math.log(length + 1)
     last = math.log(noise / (rate * math.pi)) + noise**-2 - 0.5 * (_from_centre(noise, rate, length) / noise) ** 2
     return first + math.log(-2 * math.log1p(-rate)) + last
+
+
+def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
+    """Return the masses of a step function that bounds the density of the loss, from above or below by ``side``.
+
+    Raises:
+        NotApplicableError: the analysis does not cover the round, or the window begins above its least loss.
+    """
+    if not isinstance(pair, PoissonRemovePair) or not isinstance(pair.base, GaussianPair):
+        raise NotApplicableError(NO_BOUNDS)
+    noise, rate, step = 1 / pair.base.mu, pair.rate, grid.step
+    if noise < LEAST_NOISE:
+        raise NotApplicableError(NO_BOUNDS)
+    edge = math.log1p(-rate)
+    first = math.floor(edge / step) + 1
+    if first <= grid.lowest:
+        raise NotApplicableError(f"the window begins above the least loss of a round; set length above {-edge:.4g}")
+    loss = step * np.arange(first, grid.highest + 1, dtype=np.float64)
+    log_omega, relative = log_density(noise, rate, loss)
+    known = int(np.argmax(relative < KNOWN))  # close to the edge, loss - edge cancels
+    loss, log_omega, relative = loss[known:], log_omega[known:], relative[known:]
+    omega = np.exp(log_omega)
+    low, high = omega * (1 - 2 * relative), omega * (1 + 2 * relative)
+    at, slip = step * (first + known), 8 * UNIT_ROUNDOFF * grid.length  # covers sums of losses
+    if side is Side.BELOW:
+        return LatticeLaw(at, step, step * (1 - 4 * UNIT_ROUNDOFF) * np.minimum(low[:-1], low[1:]), 0.0, slip)
+    before, after, most = peak(noise, rate)
+    outcome = noise**2 * (np.log(np.expm1(loss - edge)) + edge - math.log(rate)) + 0.5
+    rising, falling = outcome <= before, outcome >= after
+    others = np.where(rising[1:], high[1:], np.where(falling[:-1], high[:-1], most))
+    mass = step * np.append(high[0] if rising[0] else most, others)
+    mass[0] *= (float(loss[0]) - edge) / step * (1 + 2 * float(relative[0]))  # from the edge to the first point
+    beyond = float(PrivacyCurve(pair).above(loss[-1:])[0][0]) * (1 + LOOSE) + LOST
+    return LatticeLaw(at, step, mass * (1 + 8 * UNIT_ROUNDOFF), beyond, slip)
+
+
+def peak(noise: float, rate: float) -> tuple[float, float, float]:
+    """Return outcomes just below and above the peak of the density, and an upper bound on its height.
+
+    Raises:
+        NotApplicableError: rounding hides on which side of the peak the outcomes lie.
+    """
+    odds = math.log1p(-rate) - math.log(rate)
+
+    def rival(x: float) -> float:  # V
+        return math.exp(min(odds - (x - 0.5) / noise**2, LARGEST))
+
+    def slope(x: float) -> float:
+        return (1 - x) - (1 + x) * rival(x)
+
+    place = root(slope, -1.0, 1.0, xtol=1e-14)
+    before, after = place - APART, place + APART
+    for x, sign in ((before, 1), (after, -1)):
+        if not sign * slope(x) > 32 * UNIT_ROUNDOFF * (1 + abs(odds)) * (2 + 2 * rival(x)):
+            raise NotApplicableError("the peak of the density is lost to rounding; use rounding=1")
+    loss = math.log1p(rate * math.expm1((before - 0.5) / noise**2))
+    log_omega, relative = log_density(noise, rate, np.array([loss]))
+    slack = 2 * float(relative[0]) + 2 * (after - before + APART) / noise**2
+    return before, after, math.exp(float(log_omega[0]) + slack)
