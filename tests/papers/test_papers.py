@@ -18,7 +18,7 @@ import pytest
 
 from command import runner
 from hockeystick.cli import main
-from hockeystick.papers import EXPERIMENTS, chosen, dots, koskela
+from hockeystick.papers import EXPERIMENTS, chosen, dots, koskela, laws
 from hockeystick.papers.dots import BUCKETS
 from hockeystick.papers.experiment import CERTIFIED, Method, Setting, cold
 from hockeystick.papers.gopi import CLOSED_FORM, PLAIN
@@ -331,6 +331,40 @@ def test_who_is_above_whom_in_the_announcement() -> None:
     holds("dots", "connect-the-dots")
     drift = [value - true for value, true in zip(of("dots", BUCKETS, "value"), truth, strict=True)]
     assert drift[-1] > 10 * drift[0] > 0
+
+
+@pytest.mark.slow
+def test_each_width_follows_its_law() -> None:
+    """Slopes against points, and the order of the methods at one number of them; the contour is free of the gap."""
+    table = small("laws")
+    for plan in laws.PLANS:
+        slopes = {method: laws.fitted(table, plan, method) for method in ("prv", "connect-the-dots")}
+        assert slopes["prv"][0] == pytest.approx(-1.0, abs=0.02)
+        assert 6.0 < slopes["prv"][1] < 8.0
+        if plan != "connecting the dots":  # whose lower end is 0 there
+            assert slopes["connect-the-dots"][0] == pytest.approx(-2.1, abs=0.1)
+            assert 0.3 < slopes["connect-the-dots"][1] < 1.1
+    for plan in ("PRV, Figure 3", "PRV, web version"):
+        slope, share = laws.fitted(table, plan, laws.MASSES)
+        assert slope == pytest.approx(-1.0, abs=0.02)
+        assert share == pytest.approx(1.0, abs=0.02)
+    narrowest = table.where(method="contour").numbers("width")
+    assert max(narrowest[2::3]) < 1e-4
+
+
+def test_the_middle_of_prv_is_off_by_its_first_order_where_laws_have_atoms() -> None:
+    """2.0 to 2.3 sqrt(k) h to the small side, of 3.4; split cells are near the truth, on the same mesh."""
+    rounds, truth = of("atoms", laws.CENTRE, "rounds"), of("atoms", CERTIFIED, "estimate")
+    orders = [math.sqrt(k) * laws.MESH for k in rounds]
+    off, split = (
+        [value - true for value, true in zip(of("atoms", method, column), truth, strict=True)]
+        for method, column in ((laws.CENTRE, "estimate"), (laws.SPLIT, "value"))
+    )
+    assert all(-2.4 < error / order < -2.0 for error, order in zip(off, orders, strict=True))
+    assert widths("atoms", laws.CENTRE) == pytest.approx([2 * 3.42 * order for order in orders], rel=0.01)
+    assert all(abs(error) < 0.1 * order for error, order in zip(split, orders, strict=True))
+    assert split[0] == pytest.approx(-rounds[0] * laws.MESH**2 / 8, rel=0.01)
+    holds("atoms", laws.CENTRE)
 
 
 def test_dots_are_faster_than_prv_and_nearer() -> None:

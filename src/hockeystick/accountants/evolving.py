@@ -62,12 +62,14 @@ class Evolution:
         bias: bound on the part of the error of the rounded sum that comes from means not kept exactly.
         lost: bound on the probability that some loss or some sum of a group lies outside its domain.
         error: bound on the mass misplaced by the rounding of Fourier transforms.
+        points: number of points of all lattices of rounds and groups.
     """
 
     laws: Rounds
     bias: float = 0.0
     lost: float = 0.0
     error: float = 0.0
+    points: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class EvolvingAccountant(CouplingAccountant):
             rounds,
             bias=sum(count * law.bias for law, count in rounds),
             lost=sum(count * law.lost for law, count in rounds),
+            points=sum(len(law.above.mass) for law, _ in rounds),
         )
         if groups:
             number = sum(times for _, times in groups)
@@ -131,7 +134,7 @@ class EvolvingAccountant(CouplingAccountant):
     def _grouped(
         self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float
     ) -> Evolution:
-        after = Evolution([], before.bias, before.lost)
+        after = Evolution([], before.bias, before.lost, points=before.points)
         windows: list[Window] = []
         points = 0
         for group, _ in groups:  # count all windows before composing the first group
@@ -147,6 +150,7 @@ class EvolvingAccountant(CouplingAccountant):
             found = Grouped.of(above, below, window)
             law = _coarsened(found, above[0][0].gap, gap)
             after.laws.append((law, times))
+            after.points += len(found.most)
             after.bias += times * (law.bias + gap * law.lost)
             after.lost += times * law.lost
             after.error += times * 2 * found.error

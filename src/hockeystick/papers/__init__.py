@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hockeystick.papers import dots, gopi, koskela, saddle
+from hockeystick.papers import dots, gopi, koskela, laws, saddle
 from hockeystick.papers.experiment import Experiment
 from hockeystick.papers.table import Table
 from hockeystick.plot import drawn, need_matplotlib, save
@@ -19,7 +19,7 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.files import cause, write_text
 
 EXPERIMENTS: dict[str, Experiment] = {
-    item.name: item for paper in (gopi, koskela, dots, saddle) for item in paper.EXPERIMENTS
+    item.name: item for paper in (gopi, koskela, dots, saddle, laws) for item in paper.EXPERIMENTS
 }
 """Experiments by name."""
 

@@ -29,11 +29,15 @@ STYLES = {
     "buckets, plain transform": "gdp",
     "closed form": "gdp",
     "fourier, density bounds": "rdp",
+    "fourier, rounded masses": "fourier",
     "moments accountant": "zcdp",
     "order 0": "connect-the-dots",
     "order 1": "characteristic-function",
     "plain Fourier transform": "fourier",
+    "prv, half the width": "prv",
+    "prv, middle": "rdp",
     "Renyi accountant": "zcdp",
+    "split (estimate)": "connect-the-dots",
 }
 """Accountant whose style is used, by label; a label that is an accountant's name has its own style."""
 
@@ -130,7 +134,7 @@ class Method:
         answer = ask(plan, quantity, at, name, **options)
         others = [cold(plan) for _ in range(max(times - 1, int(certified)))]
         runs = [ask(other, quantity, at, name, **options).seconds for other in others]
-        return replace(answer, seconds=min(runs, default=answer.seconds)), told, adjacency
+        return replace(answer, seconds=round(min(runs, default=answer.seconds), 6)), told, adjacency
 
 
 @dataclass(frozen=True)
@@ -188,11 +192,7 @@ def answers(
                     options,
                     replace(setting, adjacency=adjacency),
                     (quantity, at),
-                    lower=answer.lower,
-                    value=answer.value,
-                    estimate=answer.estimate,
-                    seconds=round(answer.seconds, 6),
-                    reason=answer.reason,
+                    **vars(answer),
                     **more,
                 )
     return table

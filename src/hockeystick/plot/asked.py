@@ -19,7 +19,7 @@ class Asked:
         lower: lower bound; ``nan`` if there is none.
         value: number to quote: an upper bound, or an estimate if there is none; ``nan`` without an answer.
         estimate: best estimate; ``nan`` if there is none.
-        seconds: wall-clock time of the call.
+        seconds: processor time of the call.
         reason: reason for a missing answer or a wide interval; empty otherwise.
     """
 
@@ -30,7 +30,9 @@ class Asked:
     reason: str = ""
 
 
-def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
+def ask(
+    plan: Plan, quantity: str, at: float, accountant: str = "auto", gap: float | None = None, **options: float
+) -> Asked:
     """Ask an accountant for a plan's epsilon or delta; an unsupported plan gives a reason instead of an exception.
 
     Args:
@@ -38,15 +40,16 @@ def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **option
         quantity: ``"epsilon"`` or ``"delta"``.
         at: the delta at which epsilon is computed, or the epsilon at which delta is.
         accountant: name of the accountant.
+        gap: largest width of the interval, for an accountant that can be asked for one.
         options: options of the accountant.
     """
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         asked = plan.epsilon if quantity == "epsilon" else plan.delta
-        answer: Answer | DeltaAnswer = asked(at, accountant=accountant, gap=None, proof=False, **options)
+        answer: Answer | DeltaAnswer = asked(at, accountant=accountant, gap=gap, proof=False, **options)
     except UnsupportedError as error:
-        return Asked(math.nan, math.nan, math.nan, time.perf_counter() - start, str(error))
-    seconds = time.perf_counter() - start
+        return Asked(math.nan, math.nan, math.nan, time.process_time() - start, str(error))
+    seconds = time.process_time() - start
     ends = answer.ends
     estimate = ends.get("estimate", ends.get("value", math.nan))
     return Asked(ends.get("lower", math.nan), answer.quoted, estimate, seconds, answer.reason or "")
