@@ -333,6 +333,18 @@ def test_who_is_above_whom_in_the_announcement() -> None:
     assert drift[-1] > 10 * drift[0] > 0
 
 
+def test_connected_dots_lie_on_the_curve_and_buckets_above() -> None:
+    """The announcement's picture; the dots are 0.5 apart."""
+    for method in dots.PICTURED:
+        holds("dots-pictures", method.label)
+    assert above("dots-pictures", "privacy-buckets", "connect-the-dots")
+    for end in ("lower", "value"):
+        true, chord = (of("dots-pictures", name, end) for name in (CERTIFIED, "connect-the-dots"))
+        for at, exact, own in zip(of("dots-pictures", CERTIFIED, "at"), true, chord, strict=True):
+            on_the_curve = own == pytest.approx(exact, rel=1e-9)
+            assert on_the_curve == (at % dots.SHOWN_GAP == 0 and (end == "value" or at == 0))
+
+
 @pytest.mark.slow
 def test_each_width_follows_its_law() -> None:
     """Slopes against points, and the order of the methods at one number of them; the contour is free of the gap."""

@@ -1,18 +1,24 @@
-"""Figure of Connect-the-Dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], and its announcement.
+"""Figures of Connect-the-Dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], and its announcement.
 
-The figure is on DP-SGD with noise 0.5, rate 2e-5 and delta 1e-8. It shows epsilon and running time against the number
-of rounds, for Renyi, privacy buckets, PRV and connect-the-dots.
+The first figure is on DP-SGD with noise 0.5, rate 2e-5 and delta 1e-8. It shows epsilon and running time against the
+number of rounds, for Renyi, privacy buckets, PRV and connect-the-dots.
 
 The "privacy buckets" of the announcement round every loss up to a grid and compose by a plain Fourier transform.
 :func:`buckets` computes them. The accountant ``privacy-buckets`` instead composes its law with itself repeatedly, and
 charges the rounding of every transform to delta, so that beyond some 12,000 rounds it has no answer. Connect-the-dots
 uses the gap 1e-3 between grid points, ten times the gap of the buckets.
+
+The second figure is on one round of Gaussian noise. It shows the hockey-stick divergence as a function of e^eps,
+exactly and discretised by both methods on one grid. Connect-the-dots connects the points of the exact curve at the grid
+by straight lines.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hockeystick.accountants.fourier import Composed
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded
@@ -20,12 +26,12 @@ from hockeystick.directions.directions import compositions
 from hockeystick.numerics.roots import root
 from hockeystick.papers.experiment import Experiment, Method, Say, Setting, add, answers, panel, spread, timed
 from hockeystick.papers.table import Table
-from hockeystick.plot import Panel
-from hockeystick.plot.plans import EPSILON, ROUNDS
+from hockeystick.plot import Mark, Panel
+from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 from hockeystick.values.side import Side
 
 SOURCE = "Differential Privacy Accounting by Connecting the Dots, 2022, announcement of Connect the Dots [DGK+22]"
-"""Citation of the figure."""
+"""Citation of the figures."""
 
 NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8  # noise multiplier, sample rate, delta
 METHODS = (
@@ -47,9 +53,9 @@ def compute(full: bool, say: Say) -> Table:
     table = answers(METHODS, settings, [("epsilon", TARGET)], say, 2)
     for setting in settings:
         say(f"{BUCKETS}, {setting.rounds} rounds")
-        start = time.perf_counter()
+        start = time.process_time()
         upper = buckets(setting)
-        seconds = round(time.perf_counter() - start, 6)
+        seconds = round(time.process_time() - start, 6)
         add(table, BUCKETS, f"grid={GRID:g}", setting, ("epsilon", TARGET), value=upper, seconds=seconds)
     return table
 
@@ -72,5 +78,31 @@ def panels(table: Table) -> Sequence[Panel]:
     return [above, Panel(ROUNDS, "time of one question (s)", timed(table), None, "log", "log")]
 
 
-EXPERIMENTS = (Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),)
-"""Experiment of the announcement."""
+SHOWN_GAP = 0.5  # distance of the dots in the picture
+PICTURED = (
+    Method("connect-the-dots", options=lambda setting: {"interval": SHOWN_GAP}),
+    Method("privacy-buckets", options=lambda setting: {"factor": math.exp(SHOWN_GAP), "correction": 0}),
+)
+"""Methods of the picture, on one grid."""
+
+
+def pictures(full: bool, say: Say) -> Table:
+    """Return delta of one round of Gaussian noise, exactly and by both methods."""
+    table = Table()
+    for at in (step / 20 for step in range(0, 33, 1 if full else 5)):
+        answers(PICTURED, [Setting(1.0, 1.0, 1)], [("delta", at)], say, table=table, odds=math.exp(at))
+    return table
+
+
+def picture_panels(table: Table) -> Sequence[Panel]:
+    """Return the panel of delta against e^eps, with the dots that the method connects."""
+    own = table.where(lambda row: float(row["at"]) % SHOWN_GAP == 0, method=PICTURED[0].label)
+    dots = [Mark(x, y, "") for x, y in zip(own.numbers("odds"), own.numbers("value"), strict=True)]
+    return [replace(panel(table, "odds", DELTA, marks=False), points=dots)]
+
+
+EXPERIMENTS = (
+    Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),
+    Experiment("dots-pictures", "The divergence, discretised by dots and buckets", SOURCE, pictures, picture_panels),
+)
+"""Experiments of the announcement."""

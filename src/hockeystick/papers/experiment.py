@@ -44,7 +44,8 @@ STYLES = {
 STEP = 1e-6
 """Relative step of the noise of :func:`cold`, whose multiples are used in turn."""
 
-XLABELS = {"rounds": ROUNDS, "at": EPSILON, "points": "points $n$"}  # labels of horizontal axes, by column
+XLABELS = {"rounds": ROUNDS, "at": EPSILON, "odds": "$e^\\varepsilon$", "points": "points $n$"}
+"""Labels of horizontal axes, by column."""
 
 
 @dataclass(frozen=True)
