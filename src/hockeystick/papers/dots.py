@@ -24,7 +24,7 @@ from hockeystick.accountants.fourier import Composed
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded
 from hockeystick.directions.directions import compositions
 from hockeystick.numerics.roots import root
-from hockeystick.papers.experiment import Experiment, Method, Say, Setting, add, answers, panel, spread, timed
+from hockeystick.papers.experiment import Experiment, Method, Say, Setting, add, answers, columns, panel, spread
 from hockeystick.papers.table import Table
 from hockeystick.plot import Mark, Panel
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
@@ -75,7 +75,7 @@ def panels(table: Table) -> Sequence[Panel]:
     """Return a panel of epsilon and a panel of the running time, each against the number of rounds."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-8}}$"
     above = panel(table, "rounds", ylabel, xscale="log", ylim=(0, None))
-    return [above, Panel(ROUNDS, "time of one question (s)", timed(table), None, "log", "log")]
+    return [above, Panel(ROUNDS, "time of one question (s)", columns(table, "rounds", "seconds"), None, "log", "log")]
 
 
 SHOWN_GAP = 0.5  # distance of the dots in the picture

@@ -194,6 +194,7 @@ def answers(
                     replace(setting, adjacency=adjacency),
                     (quantity, at),
                     **vars(answer),
+                    width=answer.value - answer.lower,
                     **more,
                 )
     return table
@@ -219,37 +220,27 @@ def line(label: str, x: Sequence[float], y: Sequence[float], lower: Sequence[flo
     return Line(label, x, y, lower, STYLES.get(label, ""))
 
 
-def lines(table: Table, x: str) -> list[Line]:
-    """Return a line for each method: its answers against the column ``x``."""
-    out = []
-    for label in table.values("method"):
-        if label == CERTIFIED:
-            continue
-        own = table.where(method=label)
-        lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # a lower end of 0 says nothing
-        two_sided = any(low > 0 for low in lower)
-        out.append(line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None))
-    return out
-
-
-def bracket(table: Table, x: str) -> Bracket:
-    """Return the certified intervals of a table against the column ``x``."""
-    own = table.where(method=CERTIFIED)
-    return Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
-
-
 def panel(table: Table, x: str, ylabel: str, **more: Any) -> Panel:
     """Return a panel of all answers against the column ``x``, with the certified bracket."""
-    return Panel(XLABELS[x], ylabel, lines(table, x), bracket(table, x), **more)
+    shown = []
+    for label in table.values("method"):
+        if label != CERTIFIED:
+            own = table.where(method=label)
+            lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # a lower end of 0 says nothing
+            two_sided = any(low > 0 for low in lower)
+            shown.append(line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None))
+    own = table.where(method=CERTIFIED)
+    band = Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
+    return Panel(XLABELS[x], ylabel, shown, band, **more)
 
 
-def timed(table: Table) -> list[Line]:
-    """Return a line for each method: its running time in seconds against the number of rounds."""
+def columns(table: Table, x: str, y: str) -> list[Line]:
+    """Return a line for each method: the column ``y`` against the column ``x``, without refused questions."""
     out = []
     for label in table.values("method"):
         own = table.where(lambda row: row["value"] != "", method=label)  # the time of a refusal is meaningless
         shown = BRACKET if label == CERTIFIED else str(label)
-        out.append(line(shown, own.numbers("rounds"), own.numbers("seconds")))
+        out.append(line(shown, own.numbers(x), own.numbers(y)))
     return out
 
 

@@ -24,13 +24,12 @@ from hockeystick.papers.experiment import (
     Setting,
     add,
     answers,
-    line,
+    columns,
     panel,
     spread,
-    timed,
 )
 from hockeystick.papers.table import Table
-from hockeystick.plot import BRACKET, Line, Panel
+from hockeystick.plot import Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
@@ -141,21 +140,10 @@ def figure_floats(full: bool, say: Say) -> Table:
     return table
 
 
-def widths(table: Table) -> list[Line]:
-    """Return a line for each method: the width of its interval against rounds."""
-    wide = []
-    for label in map(str, table.values("method")):
-        own = table.where(method=label)
-        ends = zip(own.numbers("lower"), own.numbers("value"), strict=True)
-        shown = BRACKET if label == CERTIFIED else label
-        wide.append(line(shown, own.numbers("rounds"), [upper - lower for lower, upper in ends]))
-    return wide
-
-
 def panels_1a(table: Table) -> Sequence[Panel]:
     """Return a panel of epsilon and a panel of the widths of the intervals, each against rounds."""
     (above,) = panels_1b(table)
-    below = Panel(ROUNDS, WIDTH_LABEL, widths(table), xlim=above.xlim, yscale="log")
+    below = Panel(ROUNDS, WIDTH_LABEL, columns(table, "rounds", "width"), xlim=above.xlim, yscale="log")
     top = 1.4 * max(table.where(method=CERTIFIED).numbers("value"))
     return [replace(above, ylim=(0, top)), below]
 
@@ -174,10 +162,12 @@ def panels_3a(table: Table) -> Sequence[Panel]:
 
 def panels_3b(table: Table) -> Sequence[Panel]:
     """Return a panel of the running time and a panel of the widths of the intervals, each against rounds."""
-    wide = widths(table.where(lambda row: row["method"] != CERTIFIED))
+    compared = table.where(lambda row: row["method"] != CERTIFIED)
     return [
-        Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table), None, "log", "log"),
-        Panel(ROUNDS, WIDTH_LABEL, wide, None, "log", ylim=(0, 2 * WIDTH)),
+        Panel(
+            ROUNDS, f"time for an interval {WIDTH} wide (s)", columns(table, "rounds", "seconds"), None, "log", "log"
+        ),
+        Panel(ROUNDS, WIDTH_LABEL, columns(compared, "rounds", "width"), None, "log", ylim=(0, 2 * WIDTH)),
     ]
 
 

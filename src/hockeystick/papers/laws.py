@@ -32,7 +32,7 @@ from hockeystick.accountants.shared.loss_grid import LossGrid
 from hockeystick.directions.directions import compositions
 from hockeystick.engines.contour.engine import Plain
 from hockeystick.numerics.roots import root
-from hockeystick.papers.experiment import CERTIFIED, Experiment, Method, Say, Setting, add, line, off, spread
+from hockeystick.papers.experiment import CERTIFIED, Experiment, Method, Say, Setting, add, columns, line, off, spread
 from hockeystick.papers.gopi import PUBLISHED
 from hockeystick.papers.table import Cell, Table
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
@@ -145,11 +145,7 @@ def law_panels(table: Table) -> Sequence[Panel]:
         reach = (SIZES[0], SIZES[-1])
         ends = [orders(PLANS[name], n) for n in reach]
         guides = [Line(label, reach, [at[label] for at in ends]) for label in ends[0]]
-        own = {m: table.where(lambda row: row["width"] != "", plan=name, method=m) for m in METHODS}
-        above, below = (
-            [line(method, found.numbers(x), found.numbers("width")) for method, found in own.items()]
-            for x in ("points", "seconds")
-        )
+        above, below = (columns(table.where(plan=name), x, "width") for x in ("points", "seconds"))
         first = Panel(
             "points", "width of $\\varepsilon$", above, None, "log", "log", ylim=(1e-12, 20), title=name, guides=guides
         )
