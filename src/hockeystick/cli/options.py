@@ -30,7 +30,7 @@ FLAGS = {
     "steps": "DP-SGD: number of optimiser steps.",
     "batch_size": "DP-SGD: (expected) batch size; with --dataset-size, replaces --sample-rate.",
     "dataset_size": "DP-SGD: number of records in the dataset.",
-    "draws": "DP-SGD: draws per step; needs --dataset-size (sampling with replacement).",
+    "draws": "DP-SGD: draws per step, for sampling with replacement; needs --dataset-size.",
     "max_batch_size": "DP-SGD: batch size limit; larger batches are cut to this size (truncated Poisson).",
     "groups": "DP-SGD: number of groups that take turns (cyclic Poisson).",
     "epochs": "DP-SGD: number of passes over the data; replaces --steps.",
@@ -41,7 +41,7 @@ FLAGS = {
 
 TEXTS = {
     "sampling": "DP-SGD: sampling scheme, such as poisson; `hockeystick supported` lists them.",
-    "unit": f"DP-SGD: what is protected: {' or '.join(UNITS)}; user needs --records-per-unit.",
+    "unit": f"DP-SGD: unit of protection, {' or '.join(UNITS)}; 'user' requires --records-per-unit.",
     "adjacency": f"DP-SGD: neighbouring relation: {', '.join(kind.value for kind in Adjacency)}.",
 }
 """Flags with a name that replace a plan file."""

@@ -18,12 +18,13 @@ The series ends when its remainder is at most a hundredth of the tolerance, or a
 Rounding errors of the second method, in units of round-off relative to the 1-norm of the terms ``w (2d/D)^r``, which is
 at least the 1-norm of their moments:
 
-- Every entry of a transform errs by at most e times the 1-norm of its input (``numerics/fourier.py``).
-- A power of 2d/D errs by 4r units, and so does a coefficient.
-- A moment errs by BLOCK additions, and by one more for each block of terms in its cell. In the cell b = 0, where terms
-  are summed in layers, it errs by FOLD additions for each layer.
+- The error of an entry of a transform is at most the 1-norm of its input times a number of ``numerics/fourier.py``.
+- The power ``(2d/D)^r`` errs by 4r units, and so does the coefficient ``(i a_j)^r / r!``.
+- A moment has the errors of BLOCK additions, and of one more for each block of terms in its cell. In the cell b = 0,
+  where terms are summed in layers, it has the errors of FOLD additions for each layer.
 - Terms of the series are summed from the last to the first, a few at a time. So term r undergoes at most r + 8
-  roundings, and two for each later addition to the sum so far, which is at most twice the 1-norm.
+  roundings in its group. Each later addition of a group to the running sum costs two units more, because that sum is
+  at most twice the 1-norm.
 - The phases, which also depend on the rounding of D, are covered by ``s |L|`` times a few units.
 """
 

@@ -25,8 +25,8 @@ def phased_sum(
 ) -> tuple[ComplexArray, Array]:
     """Return ``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, as matrix products over blocks of nodes.
 
-    Also return bounds on the errors of the phase factors ``e^(i s_j v_k)``. If the products ``s_j v_k`` are exact, only
-    sine and cosine contribute to them.
+    Also return bounds on the errors of the phase factors ``e^(i s_j v_k)``. If the products ``s_j v_k`` are exact,
+    these errors come from sine and cosine alone.
 
     Args:
         terms: shape (nodes,).

@@ -204,7 +204,8 @@ def _cells(panels: _Panels, widths: Array, accuracy: float) -> Cells:
 def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
     """Return the masses of the panels, bounds on their errors, and the missing mass.
 
-    The missing mass is the part of 1 minus the total that quadrature errors do not explain.
+    The missing mass is what remains of the difference ``1 - total`` if the errors of the quadrature explain as much of
+    it as possible.
 
     Raises:
         InvalidInputError: the total mass differs from 1 by more than is allowed.

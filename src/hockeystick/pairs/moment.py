@@ -51,8 +51,8 @@ def laplace(theta: float, t: float) -> float:
 def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
     """Upper bound on ``log sum p e^(tL)`` over the finite losses.
 
-    It exceeds the true value by some roundings of 1, so that a small K loses its digits. The losses may be off by
-    ``units`` roundings of themselves.
+    It exceeds the true value by a few units of round-off or more, so that a small K loses its digits. Each loss may
+    have a relative error of ``units`` units of round-off.
     """
     seen = np.isfinite(loss) & np.isfinite(log_p)
     exponent = log_p[seen] + t * (loss[seen] + units * UNIT_ROUNDOFF * np.abs(loss[seen]))
@@ -67,9 +67,9 @@ def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
 
     Both laws have total mass 1. Let ``m = e^K``, ``x2(y) = e^y - 1 - y``, q_0 the mass that Q has where P has none, and
     p_0 the mass that P has where Q has none. The finite losses have the mass ``1 - p_0`` under P, and ``E e^-L = 1 -
-    q_0``. So ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0 - (1 + t) p_0``. Each term has a relative error of at most
-    some roundings of ``1 + |log p| + t |L|``. A relative error of x > 0 causes no larger relative error of ``log(1 +
-    x)``.
+    q_0``. So ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0 - (1 + t) p_0``. The relative error of each term is at most a
+    few units of round-off times ``1 + |log p| + t |L|``. If ``m - 1`` is positive and has a relative error, the
+    relative error of ``K = log(1 + (m - 1))`` is no larger.
     """
     rough = atoms(loss, log_p, t)
     seen = np.isfinite(loss) & np.isfinite(log_p)

@@ -220,8 +220,8 @@ class Plan(metaclass=NamedArguments):
     def by_group(self) -> bool:
         """True if the plan protects users, and some round has no proven pair for a user's records.
 
-        A round that is refused outright for ``records_per_unit`` records does not count: a query about the plan then
-        raises that refusal.
+        A round without any guarantee for ``records_per_unit`` records is ignored here: a query about the plan raises
+        its refusal.
         """
         if self.records_per_unit == 1:
             return False

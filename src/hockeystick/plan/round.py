@@ -139,7 +139,7 @@ class Round(metaclass=NamedArguments):
         return count if self.of_run else self.sampling.participations(count)
 
     def same_for_all(self, count: int) -> bool:
-        """Return True if every record can be in equally many of ``count`` rounds.
+        """Return True if the largest number of participations in ``count`` rounds is the same for every record.
 
         It is False for runs of correlated noise, where different groups of records take part in different steps.
         """

@@ -270,7 +270,7 @@ def cells(line: Line, parts: int) -> tuple[Array, Array]:
 
 
 def _digits(law: Law) -> Array:
-    """Return a bound on the error of L in units of ``|L|``; the effect of errors of x is charged separately."""
+    """Return a bound on the error of the loss L(x) in units of ``|L|``; an error of x itself is charged elsewhere."""
     out: Array = 64 / np.square(1 - law.rate)
     return out
 

@@ -44,7 +44,7 @@ class DeltaQuery:
         return gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
-        """Return the largest tilt that a gap can resolve: infinity, since the epsilon of this query is exact."""
+        """Return infinity: epsilon is given exactly, so that no uncertainty of epsilon limits the tilt."""
         return math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
@@ -107,7 +107,7 @@ class EpsilonQuery:
         return gap * epsilon * slope if epsilon > 0 else gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
-        """Return the largest tilt that a gap can resolve: one over the width that the gap allows for epsilon."""
+        """Return the largest useful tilt: one over the width that the gap allows for epsilon."""
         return 1 / (gap * epsilon) if epsilon > 0 else math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:

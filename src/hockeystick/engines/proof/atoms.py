@@ -78,7 +78,7 @@ class FiniteLaw:
         return self.law.largest if self.law.rate == 1 else None
 
     def size(self, log_mass: float) -> int:
-        """Return an upper bound on the number of outcomes."""
+        """Return an upper bound on the number of outcomes, all of which are kept."""
         return len(self.law.with_)
 
 
@@ -125,7 +125,7 @@ class DiscreteNoise:
         return math.ceil(math.sqrt(2 * max(-log_mass, 1.0) * float(self.variance))) + 1
 
     def size(self, log_mass: float) -> int:
-        """Return the number of outcomes."""
+        """Return the number of outcomes kept if the mass of the others is at most ``e^log_mass``."""
         return 2 * self._reach(log_mass) + self.distance
 
 

@@ -204,5 +204,8 @@ class ProofEngine:
 
 
 def _more(cells: int, excess: float) -> int:
-    """Return the number of cells that divides a width by ``excess``, as widths fall with the square of this number."""
+    """Return how many cells, instead of ``cells``, make a width ``excess`` times smaller.
+
+    The width is inversely proportional to the square of the number of cells.
+    """
     return math.ceil(cells * min(FINER * math.sqrt(excess), FINEST)) if excess < math.inf else 2 * cells

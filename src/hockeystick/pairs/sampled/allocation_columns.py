@@ -260,7 +260,7 @@ class Columns:
         return UNIT_ROUNDOFF * (SLIP + 0.5 * self._mu * self._mu + more)
 
     def _errors(self, v: Array, ratio: float, factor: float) -> Array:
-        """Bounds on the errors of ``e_k`` when it is summed directly, not from its remainder; shape (n + 1, V)."""
+        """Bounds on the errors of the coefficients ``e_k``, if they are computed by direct sums; shape (n + 1, V)."""
         chunk, low, high = self._chunks(v, ratio, factor)
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         q = np.multiply.outer(self._y, high)

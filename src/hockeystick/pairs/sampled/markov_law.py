@@ -255,7 +255,7 @@ class MarkovLaw:
     def like(self) -> AllocationLaw:
         """An epoch of random allocation with about the same variance of Lambda, used to guide a search.
 
-        Its steps have the distance of the bin with the largest variance.
+        In each of its steps, P and Q are as far apart as in the bin with the largest variance.
         """
         mu = math.sqrt(2 * self.rho)
         steps = max(round(math.expm1(min(mu * mu, LARGEST)) / self.variance), 1)

@@ -283,7 +283,10 @@ class MixtureLaw:
         return (lifted[:1], shifts[:1]) if self.rest else (lifted, shifts)
 
     def range_for(self, t: float, s: float, tolerance: float) -> tuple[float, float]:
-        """Return a lower and an upper outcome for which :meth:`log_beyond` is about the tolerance, relative to m(t)."""
+        """Return a lower and an upper outcome; the part of m(t) from beyond them is about ``tolerance m(t)``.
+
+        It serves heights up to s on the line Re z = t.
+        """
         depth = -math.log(tolerance) + math.log(4 + 2 * t + 2 * s)
         plain = depth + np.log(np.array(self.weights))  # of the first-order terms
         first = np.where(plain > 0, np.array(self.shifts) + _far(plain), 0.0)

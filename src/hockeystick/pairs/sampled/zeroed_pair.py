@@ -171,11 +171,12 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class HalvesSmooth:
-    """One half to the right of 0, and the mirror image of another half to the left.
+    """The smooth part of a pair in two halves: one of positive losses, and one of negative losses, stored mirrored.
 
     Attributes:
-        right: the half of positive loss; its first law is P.
-        left: the half that is mirrored to negative loss; its second law is P.
+        right: the half of positive losses; its first law is P.
+        left: the mirror image of the half of negative losses: losses with their signs changed, so that its second law
+            is P.
     """
 
     right: Half

@@ -147,7 +147,7 @@ class KeyThreshold(Mechanism):
     @property
     @abstractmethod
     def shared(self) -> DominatingPair:
-        """Pair A of the noisy count of a key that others also have, to which a person adds 1."""
+        """Pair A of the module docstring: the noisy count of a key that others also have; the person adds 1 to it."""
 
     @abstractmethod
     def alone(self) -> tuple[float, float]:

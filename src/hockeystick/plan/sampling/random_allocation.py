@@ -198,8 +198,8 @@ class RandomAllocation(Sampling):
     def _check_proven(self) -> None:
         """Refuse combinations without a theorem.
 
-        These are several participations per epoch together with a smaller last batch, an interrupted epoch or check-in;
-        and an assignment kept over several epochs that are interrupted.
+        There are two: several participations per epoch, if the last batch is smaller, an epoch is interrupted or
+        records check in; and one assignment for several epochs, if an epoch is interrupted.
         """
         if self.participations_per_epoch > 1:
             for key, plain in (

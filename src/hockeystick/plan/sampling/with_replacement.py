@@ -193,9 +193,9 @@ class WithReplacement(Sampling):
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the pair for adding or removing a record, a mixture over the number of draws of the record.
 
-        If the binomial law is cut, there are two: the mass cut off is moved to infinite loss for the upper pair, and to
-        no draw for the lower one. For a record that is replaced or set to zero, return the upper and lower pairs of the
-        module docstring.
+        If the tail of the binomial law is cut off, there are two pairs: its mass is moved to infinite loss in the upper
+        pair, and to the event of no draw in the lower pair. For a record that is replaced or set to zero, return the
+        upper and lower pairs of the module docstring.
         """
         mu = mu_of(mechanism.with_against_without())
         law = binomial(self.draws, self.weight_of_record)

@@ -63,7 +63,7 @@ def _trade_off(record: Mapping[str, Any]) -> Figure | None:
     middle = upper[len(upper) // 2]  # its rate is rounded down, since the bound on the other rate grows with it
     chart = Chart(
         "attack-curve",
-        "True-positive rate of the best attack against its false-positive rate",
+        "True-positive rate of the best attack, plotted against its false-positive rate",
         f"A rising curve above the dashed line of guessing: {round_up(upper[0][1], 3)} at a false-positive rate of "
         f"{exact(least)}, {round_up(middle[1], 3)} at {round_down(middle[0], 3)}, 1 at 1; both axes are logarithmic.",
         Axis("false-positive rate", least, 1.0, logarithmic=True),

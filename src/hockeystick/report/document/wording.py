@@ -44,8 +44,9 @@ RELATIONS: Mapping[str, str] = {
 """Meaning of each adjacency, for a first-time reader."""
 
 GUARANTEES: Mapping[str, str] = {
-    "certified": "The true value lies between the two ends. The program bounds every numerical error, adds it on the "
-    "safe side, and rounds printed numbers outward; it assumes that elementary functions are as accurate as stated. "
+    "certified": "The true value lies between the two ends. The program bounds every numerical error, moves each "
+    "end outward by these bounds, and rounds printed numbers outward; it assumes that elementary functions are as "
+    "accurate as the documentation states. "
     "\u201cCertified\u201d refers to the arithmetic, not to an accreditation.",
     "proved": "The true value lies between the two ends, by a proof in ball arithmetic.",
     "upper bound": "The true value is at most the stated number. It may be much smaller: no lower bound is known.",
@@ -326,7 +327,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     chance, most = given(middle["fpr"], CROWD), of_crowd(middle["upper"])
     yield blocks.Paragraph(
         f"Suppose that an attacker raises on average {chance} false alarms about {CROWD:,} {words.others}. The same "
-        f"attacker recognises on average at most {most} of {CROWD:,} {words.targets}. By chance, it would be {chance}."
+        f"attacker recognises on average at most {most} of {CROWD:,} {words.targets}. By chance alone, it would be "
+        f"{chance}."
     )
 
 
