@@ -52,6 +52,7 @@ def test_every_round_lies_between_its_two_sides(
     """The milder pair is dominated by each of its group, which the worse pair dominates: delta of one round each."""
     monkeypatch.setattr(module, "MOST", 4)
     monkeypatch.setattr(module, "KINDS", 2)
+    monkeypatch.setattr(module, "MIXTURES", 2)
     composition = Composition(plan_of(kind, 6, direction.value).directions.pairs(direction))
     found = gathered(composition)
     assert found.exact is composition
@@ -86,6 +87,7 @@ def test_what_is_gathered_holds_the_answer_of_all(kind: str, monkeypatch: pytest
     monkeypatch.setattr(module, "MOST", 4)
     monkeypatch.setattr(module, "TRIED", 0)
     monkeypatch.setattr(module, "KINDS", 3)
+    monkeypatch.setattr(module, "MIXTURES", 3)
     monkeypatch.setattr("hockeystick.engines.core.rounds.MOST_KINDS", 2)
     for narrow, wide in ((epsilon, plan.epsilon(1e-6)), (delta, plan.delta(0.03))):
         assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper

@@ -25,7 +25,7 @@ their parameters:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -42,6 +42,7 @@ from hockeystick.values.errors import NotApplicableError
 MOST = 200  # largest number of kinds of rounds that are composed without merging
 TRIED = 2000  # largest number of kinds on which the contour engine, the best for many kinds, is still tried: some 5 s
 KINDS = 32  # number of kinds after merging: four compositions are evaluated, two sides in each of two directions
+MIXTURES = 192  # the same if some rounds are Gaussian, sampled or not: a contour is quick for these
 LEAST = 1e-300  # replaces smaller parameters where ratios are compared
 
 Parameters = tuple[float, ...]
@@ -119,8 +120,16 @@ def gathered(composition: Composition) -> Gathered:
     Raises:
         NotApplicableError: too many kinds of rounds belong to no ordered family.
     """
-    one = Gathered(composition, many=len(composition.rounds) > MOST)
-    alone = one.families.count(None) if one.many else 0
+    one = Gathered(composition)
+    if 2 * len(composition.rounds) <= MOST:
+        return one
+    kinds = len(composition.rounds)
+    if kinds <= MOST:  # fewer if some are sampled black boxes, which have twice as many atoms as others
+        boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
+        if kinds + boxes <= MOST:
+            return one
+    one = Gathered(composition, many=True)
+    alone = one.families.count(None)
     if alone > MOST:
         raise NotApplicableError(
             f"the plan has {alone} different rounds that cannot be merged; at most {MOST} can be composed; give some "
@@ -139,69 +148,78 @@ def _gathered(composition: Composition, families: list[Family | None]) -> tuple[
         else:
             boxes[family.key].append((family, count))
     worse = list(milder)
-    for made, low, high, count in _boxes(boxes.values()):
+    for made, low, high, count in _boxes(list(boxes.values())):
         milder.append((made(low), count))
         worse.append((made(high), count))
     return Composition(milder), Composition(worse)
 
 
 def _family(pair: DominatingPair) -> Family | None:
-    """Return the ordered family that a pair belongs to, with its parameters; ``None`` if no order is known.
-
-    A sampled pair is ordered by the parameters of its base pair and by the sampling rate.
-    """
-    kind = type(pair)
-    if isinstance(pair, PoissonRemovePair | PoissonAddPair | pairs.WithoutReplacementPair):
-        base = _family(pair.base)
-        if base is None:
-            return None
-        sampled, inner = type(pair), base.made
-        return Family((kind, base.key), lambda of: sampled(inner(of[:-1]), of[-1]), (*base.parameters, pair.rate))
+    """Return the ordered family that a pair belongs to, with its parameters; ``None`` if no order is known."""
+    if isinstance(pair, _sampled()):  # the usual families in plans of many kinds
+        return _sampled_family(pair)
     if isinstance(pair, pairs.LaplacePair):
         distance = pair.distance
-        return Family((kind, distance), lambda of: pairs.LaplacePair(distance, -of[0]), (-pair.scale,))
+        return Family((pairs.LaplacePair, distance), lambda of: pairs.LaplacePair(distance, -of[0]), (-pair.scale,))
     if isinstance(pair, pairs.BlackBoxPair | GaussianPair | pairs.PoissonSubstitutionPair):  # worse with each field
-        worse = type(pair)
-        return Family(kind, lambda of: worse(*of), astuple(pair))
+        kind = type(pair)
+        return Family(kind, lambda of: kind(*of), astuple(pair))
     if isinstance(pair, pairs.AllocationPair):
         law, add = pair.law, pair.add
-        key = (kind, replace(law, mu=1.0), add)
+        key = (pairs.AllocationPair, replace(law, mu=1.0), add)
         return Family(key, lambda of: pairs.AllocationPair(replace(law, mu=of[0]), add), (law.mu,))
     return None
 
 
-def _spread(values: Array, counts: Array) -> tuple[float, int]:
-    """Return the spread of the logarithm of the widest parameter times the number of rounds, and its axis."""
-    spread = np.ptp(_logs(values), axis=0)
-    axis = int(np.argmax(spread))
-    return float(spread[axis] * counts.sum()), axis
+def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutReplacementPair) -> Family | None:
+    """Return the family of a sampled pair, ordered by the parameters of its base pair and by the sampling rate."""
+    base, kind = _family(pair.base), type(pair)
+    if base is None:
+        return None
+    inner = base.made
+    return Family((kind, base.key), lambda of: kind(inner(of[:-1]), of[-1]), (*base.parameters, pair.rate))
 
 
-def _logs(values: Array) -> Array:
-    return np.log(np.maximum(np.abs(values), LEAST))
+def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
+    """Return the classes of sampled pairs that are ordered by the sampling rate and by the order of the base pair."""
+    return PoissonRemovePair, PoissonAddPair, pairs.WithoutReplacementPair
 
 
-def _boxes(families: Iterable[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
+def _innermost(key: Hashable) -> Hashable:
+    """Return the key of the unsampled family at the base of a sampled family."""
+    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in _sampled() else key
+
+
+def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
     """Return boxes in parameter space that contain all pairs of each family.
 
-    A box is (constructor, least value of each parameter, largest value of each parameter, number of rounds within).
-    Each step takes the box with the largest product of spread (that of the logarithm of its widest parameter) and
-    number of rounds, and cuts it in the middle of that parameter.
+    A box is (constructor, least value of each parameter, largest value of each parameter, number of rounds within). The
+    spread of a box is that of the logarithm of its widest parameter. Each step takes the box with the largest product
+    of spread and number of rounds, and cuts it in the middle of that parameter.
     """
-    boxes = []
+    import heapq  # late: few plans have so many kinds
+
+    heap: list[tuple[float, int, int, Array, Array, Family]] = []
+    number = 0
+
+    def push(values: Array, counts: Array, family: Family) -> None:
+        nonlocal number
+        logs = np.log(np.maximum(np.abs(values), LEAST))
+        spread = logs.max(axis=0) - logs.min(axis=0)
+        axis = int(np.argmax(spread))
+        number += 1
+        heapq.heappush(heap, (-float(spread[axis] * counts.sum()), number, axis, values, counts, family))
+
     for items in families:
         values = np.array([family.parameters for family, _ in items])
-        counts = np.array([float(count) for _, count in items])
-        boxes.append((*_spread(values, counts), values, counts, items[0][0]))
-    while len(boxes) < KINDS:
-        widest = max(range(len(boxes)), key=lambda i: boxes[i][0])
-        spread, axis, values, counts, family = boxes[widest]
-        if not spread:
-            break
-        logs = _logs(values[:, axis])
+        push(values, np.array([float(count) for _, count in items]), items[0][0])
+    gaussian = any(_innermost(items[0][0].key) in (GaussianPair, pairs.PoissonSubstitutionPair) for items in families)
+    while len(heap) < (MIXTURES if gaussian else KINDS) and heap[0][0] < 0:
+        _, _, axis, values, counts, family = heapq.heappop(heap)
+        logs = np.log(np.maximum(np.abs(values[:, axis]), LEAST))
         high = logs > 0.5 * (logs.min() + logs.max())
-        parts = [(values[part], counts[part]) for part in (high, ~high)]
-        boxes[widest : widest + 1] = [(*_spread(*part), *part, family) for part in parts]
+        for part in (high, ~high):
+            push(values[part], counts[part], family)
     return [
         (
             family.made,
@@ -209,5 +227,5 @@ def _boxes(families: Iterable[list[tuple[Family, int]]]) -> list[tuple[Made, Par
             tuple(values.max(axis=0).tolist()),
             sum(int(count) for count in counts.tolist()),
         )
-        for _, _, values, counts, family in boxes
+        for _, _, _, values, counts, family in heap
     ]
