@@ -238,7 +238,7 @@ def test_random_laws() -> None:
         h = rnd.choice([wide(0.02, 20) * max(deviation, span * 1e-3), span * wide(0.01, 5)])
         if not 0 < t * h * 64 < 600 or span / h > 3000:
             continue
-        reach = Reach(rnd.choice([-30.0, -100.0]), rnd.choice([-5.0, -30.0]))
+        reach = Reach(rnd.choice([-30.0, -100.0]), rnd.choice([-5.0, -30.0]), rnd.choice([1, 10**6]))
         checked += check_laws(pair, h, t, reach, rnd.choice([None, rnd.uniform(-1, 1) * h]), points=5)
 
 

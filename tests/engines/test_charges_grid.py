@@ -486,6 +486,18 @@ def test_merging_pays_for_what_cancels(
     on_its_side(merge(cells, mesh), curve_of(outcomes_of(cells, mesh)), Side.BELOW)
 
 
+def test_merging_pays_for_the_rounding_of_the_grid_that_it_moves() -> None:
+    """The grid is moved to where the merged outcome lies: near 1000 its offset is rounded in the 13th decimal."""
+    random = np.random.default_rng(10)
+    for _ in range(40):
+        mesh = Mesh(float(random.uniform(900.0, 1000.0)), 0.25, 0.01, 0.0)
+        cells, _ = one_outcome(float(random.uniform(0.1, 0.9)), mesh)
+        cells.right[1] += 1e-3  # neighbours to lend from
+        lower = merge(cells, mesh)
+        assert lower.mesh.offset != mesh.offset
+        on_its_side(lower, curve_of(outcomes_of(cells, mesh)), Side.BELOW)
+
+
 # --- the integrals over the cells ---
 
 
@@ -609,11 +621,10 @@ def test_atoms_on_the_grid_are_moved_by_what_they_admit() -> None:
     pair = PoissonRemovePair(BlackBoxPair(1.0), 1e-6)
     low, high = pair.loss_range
     mesh = Mesh(high, high - low, 0.5, 0.0)
-    reach = Reach(-100.0, -60.0)
-    cells = integrate(pair, mesh, reach)
+    cells = integrate(pair, mesh, Reach(-100.0, -60.0))
     laws = merge(cells, mesh), spread(cells, mesh)
-    stub: Any = SimpleNamespace(reach=reach)
-    lower, upper = Run._round(stub, pair, mesh)
+    stub: Any = SimpleNamespace(_laws=lambda *_: laws, t=mesh.t)
+    lower, upper = Run._round(stub, pair, 1, 0.0, mesh.h, math.inf)
     off = mpmath.mpf(pair.atoms.units) * UNIT_ROUNDOFF * max(abs(low), abs(high))
     for law, before, side in ((lower, laws[0], Side.BELOW), (upper, laws[1], Side.ABOVE)):
         true = Polygon.of(before)

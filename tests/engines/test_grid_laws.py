@@ -16,7 +16,7 @@ from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from hockeystick.engines.grid.cells import Reach, integrate
+from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Reach, integrate
 from hockeystick.engines.grid.laws import merge, spread
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.hull import lower_hull
@@ -97,8 +97,8 @@ def mesh_for(pair: DominatingPair, h: float, t: float, shift: float = 0.0) -> Me
     return Mesh(offset + shift * h, h, t, kappa)
 
 
-def both_laws(pair: DominatingPair, mesh: Mesh) -> tuple[GridLaw, GridLaw]:
-    cells = integrate(pair, mesh, Reach(LOG_FLOOR, LOG_LOW))
+def both_laws(pair: DominatingPair, mesh: Mesh, count: int = 1) -> tuple[GridLaw, GridLaw]:
+    cells = integrate(pair, mesh, Reach(LOG_FLOOR, LOG_LOW, count))
     return merge(cells, mesh), spread(cells, mesh)
 
 
@@ -334,6 +334,30 @@ def test_nothing_but_negative_mass_has_no_hull() -> None:
 # --- cells in the tails ---
 
 
+@pytest.mark.parametrize("count", [1, 1000, 10**6], ids="{} rounds".format)
+@pytest.mark.parametrize(
+    "pair",
+    [GaussianPair(1.0), PoissonRemovePair(GaussianPair(1.0), 0.01), PoissonAddPair(GaussianPair(1.0), 0.01)],
+    ids=label,
+)
+def test_cells_are_wide_only_where_rarely_met(pair: DominatingPair, count: int) -> None:
+    """A gap of w grid points needs ``w <= TAIL_SHARE sqrt(k / max(met, 1))``, met how often what is beyond is met."""
+    low, high = (max(min(end, 10.0), -10.0) for end in pair.loss_range)
+    mesh = mesh_for(pair, (high - low) / 4000, 0.7)
+    cells = integrate(pair, mesh, Reach(LOG_FLOOR, LOG_LOW, count))
+    width = np.diff(cells.knots)
+    assert set(width.tolist()) <= {2**i for i in range(BLOCK.bit_length())}
+    mass = (cells.left + cells.right).sum(axis=0)  # in units of each cell's lower end: at most what they weigh inside
+    above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
+    met = count * np.minimum(above, below)
+    wide = width > 1
+    assert (width[wide] <= TAIL_SHARE * np.sqrt(count / np.maximum(met[wide], 1.0)) * (1 + 1e-9)).all()
+    if count >= 1000:
+        assert wide.any()
+        assert mass[wide].sum() < 0.1
+    sides(pair, mesh) if count == 1 else None
+
+
 # --- sums ---
 
 
@@ -393,7 +417,7 @@ def test_composed_gaussians_enclose_the_closed_form(k: int) -> None:
         high, theta_high = guide.tail_tilt(t, -40.0, +1)
         low, theta_low = guide.tail_tilt(t, -40.0, -1)
         window = Window(min(low, epsilon), high, theta_low, theta_high)
-        lower, upper = both_laws(pair, mesh_for(pair, h, t))
+        lower, upper = both_laws(pair, mesh_for(pair, h, t), k)
         log_lost = LOG_FLOOR + math.log(k)
         true = mpmath.log(true_delta(folded, mpmath.mpf(epsilon)))
         below = GridSum([(lower, k)], window, Side.BELOW, log_lost).log_delta(epsilon)

@@ -1,8 +1,8 @@
 """Integrals of one pair over the cells of a loss grid, computed without cancellation for the two laws of ``laws.py``.
 
-Grid points are ``offset + j h``. A *knot* is a grid point between the least and the largest loss. A cell [l, r] lies
-between two neighbouring knots, and is cut into a lower and an upper part (see :func:`_cuts`). Over each part, the
-integrals
+Grid points are ``offset + j h``. A *knot* is a grid point at which cells meet: every grid point in the bulk of the law,
+and only some of them where outcomes are rare (see :func:`_knots`). A cell [l, r] lies between two neighbouring knots,
+and is cut into a lower and an upper part (see :func:`_cuts`). Over each part, the integrals
 
     left  = int p(x) w(L(x)) dx,   right = int p(x) (1 - w(L(x))) dx,   w(L) = (e^-L - e^-r) / (e^-l - e^-r)
 
@@ -40,8 +40,13 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
+BLOCK = 64  # grid points that one cell may span in a tail
+PIECES = 8  # pieces of a block; on each, the density is evaluated at three places
+OUTCOMES = (200, 20_000)  # numbers of outcomes at which the tilted density is evaluated
+TAIL_SHARE = 0.15  # share used of the width that the error law allows a cell in a tail
 MAX_LIFT = 30.0  # exponent t * width of a cell: limit on the ratio of the tilts at its two ends
 MAX_TILTED_GAP = 600.0  # largest exponent t h: beyond it, the exponential nearly leaves the range of a double
+MAX_WIDTH = 2.0  # largest width of a widened cell, in units of the loss
 MAX_PANELS = 1 << 23  # of one round, whatever the budget
 MAX_NODES = 2 * arrays.BLOCK  # evaluated at once; a single half-cell may exceed it
 MOST_OF_ONE = 1 << 20  # nodes of one half-cell: about 100 MB of temporaries
@@ -111,10 +116,12 @@ class Reach:
     Attributes:
         log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out, and the caller charges it.
         log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is left out, and this bound is used instead.
+        count: number of rounds of the pair in the composition.
     """
 
     log_floor: float
     log_low: float
+    count: int = 1
 
     def least_loss(self, mesh: Mesh) -> float:
         """Return the loss at which ``e^(t loss - kappa) = e^log_low``.
@@ -186,7 +193,12 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         raise NotApplicableError("the losses of one round are so large that doubles cannot distinguish grid points")
     check_range(last - first, "one round")
     begin(PLACE * (last - first), "the losses of one round span too wide a range")
-    knots = np.arange(first, last + 1)
+    # an atom on a grid point belongs to no cell, so cells beside it may be wide; tried only if halves meet at loss 0
+    free = len(loss) == 0 or (kink_of(pair.smooth) is not None and bool(_on_grid(loss, mesh)[1].all()))
+    if pair.smooth is not None and free and last - first > 4 * BLOCK:
+        knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
+    else:
+        knots = np.arange(first, last + 1)
     n = len(knots) - 1
     begin((1 if pair.smooth is None else terms_of(pair.smooth)) * KNOT * n, "one round has too many cells")
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
@@ -200,6 +212,43 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     if len(loss):
         _add_atoms(cells, atoms, mesh)
     return cells
+
+
+def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: int, last: int, reach: Reach) -> Index:
+    """Return the grid indices that separate the cells: neighbours in the bulk, up to BLOCK apart in the tails.
+
+    The error law (``run.py``) limits ``k h^2`` for a law composed k times. If outcomes in a tail occur only lambda
+    times in k rounds, counted by the tilted masses, cells there may be ``sqrt(k / max(lambda, 1))`` times as wide. Only
+    a share TAIL_SHARE of that width is used, rounded down to a power of two. A stretch of the tail in which the mass
+    falls by a factor e then adds a few hundredths of the bulk's error.
+    """
+    blocks = -(-(last - first) // BLOCK)
+    starts = first + BLOCK * np.arange(blocks + 1)
+
+    def tilted(x: Array) -> Array:
+        density: Array = np.exp(np.minimum(smooth.log_p(x) + mesh.t * smooth.loss(x) - mesh.kappa, 0.0))
+        return density
+
+    # steps of x resolve losses crowded into one block, steps of the loss resolve crowded outcomes: take the larger mass
+    piece = BLOCK // PIECES
+    losses: Array = mesh.offset + (first + 0.5 * piece * np.arange(2 * blocks * PIECES + 1, dtype=np.float64)) * mesh.h
+    edges = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
+    density = tilted(edges)
+    highest = np.maximum.reduce([density[:-2:2], density[1:-1:2], density[2::2]])
+    mass = (highest * (edges[2::2] - edges[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
+    x = np.linspace(x_low, x_high, int(min(max(8 * (x_high - x_low), OUTCOMES[0]), OUTCOMES[1])))
+    total = np.cumsum(tilted(x)) * (x[1] - x[0])
+    mass = np.maximum(mass, np.diff(np.interp(edges[:: 2 * PIECES], x, total)))
+    above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
+    met = reach.count * np.minimum(above, below)
+    allowed = TAIL_SHARE * np.sqrt(reach.count / np.maximum(met, 1.0))
+    allowed = np.minimum(allowed, min(MAX_LIFT / mesh.t, MAX_WIDTH) / mesh.h)
+    step = np.exp2(np.floor(np.log2(np.minimum(np.maximum(allowed, 1.0), BLOCK)))).astype(np.intp)
+    cells = BLOCK // step
+    block = np.repeat(np.arange(blocks), cells)
+    rank = np.arange(len(block)) - np.repeat(np.cumsum(cells) - cells, cells)
+    knots: Index = np.append(starts[block] + rank * step[block], starts[-1])
+    return knots
 
 
 def shares(down: Array, width: Array) -> tuple[Array, Array]:

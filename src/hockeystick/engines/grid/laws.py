@@ -17,6 +17,7 @@ curve and has all its kinks on the grid.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
+ALIGNMENTS = 3  # alignments of a lower bound's grid that are tried
 HEAVIEST = 1e280  # largest mass at a grid point: sums over all points stay within the range of a double
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: outcomes of wider cells are rounded down
 
@@ -71,6 +73,11 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     (``numerics/hull.py``) moves a P-mass of ``d_j^+ / expm1(g_j - g_j-1)`` from g_j-1 up to g_j, and
     ``d_j^- / -expm1(g_j - g_j+1)`` from g_j+1 down to g_j.
 
+    If no atom lies on the grid, a few shifted grids are tried too. Each of them is shifted by an offset o that puts one
+    of the heaviest merged outcomes on a grid point; the cells stay, and ``d_j`` becomes ``e^o d_j - expm1(o) p_j``. The
+    grid with the best bound is used. This helps if the bulk of a law fits into one cell, since it then has no
+    neighbours to exchange mass with.
+
     Rounding: d_j is lowered by its error, and masses are scaled down by theirs. The mass that the cells leave out at
     the lower end stays out.
     """
@@ -88,8 +95,26 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     doubt[:-1] += cells.shift * up
     doubt[1:] += scaled(cells.shift, step * up)
     d -= 2 * doubt
-    hull = lent(p, d, knots * mesh.h, mesh.t)
-    return _deflated(cells, mesh, knots, _rounded_down(cells, mesh) if hull is None else hull)
+    at = knots * mesh.h
+    choices = [(0.0, lent(p, d, at, mesh.t))]
+    for j in _heaviest(p) if len(cells.points.knot) == 0 else ():
+        if 0 < p[j] > d[j] > -p[j]:
+            move = -math.log1p(-d[j] / p[j])
+            slip = 16 * UNIT_ROUNDOFF * (math.expm1(abs(move)) + abs(mesh.offset))
+            choices.append((move, lent(p, math.exp(move) * d - (math.expm1(move) + slip) * p, at, mesh.t)))
+    kept = [(move, hull) for move, hull in choices if hull is not None] or [(0.0, _rounded_down(cells, mesh))]
+    move, hull = max(kept, key=lambda choice: choice[1].sum() * math.exp(mesh.t * choice[0]))
+    if move:
+        mesh = replace(mesh, offset=mesh.offset + move, kappa=mesh.kappa + mesh.t * move)
+    return _deflated(cells, mesh, knots, hull)
+
+
+def _heaviest(p: Array) -> Index:
+    """Return the positions of the few largest masses, in increasing order of mass."""
+    if len(p) <= ALIGNMENTS:
+        return np.argsort(p)
+    top = np.argpartition(p, -ALIGNMENTS)[-ALIGNMENTS:]
+    return top[np.argsort(p[top])]
 
 
 def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:

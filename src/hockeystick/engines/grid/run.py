@@ -41,6 +41,7 @@ MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 FIT_SHARE = 0.8  # share of the remaining work that one mesh may take
 WORTHWHILE = 0.85  # only gaps below this share of the last one are tried
 COARSER = 8.0  # factor on the gap if the first mesh takes too long
+REALIGNMENTS = 2  # moves of the grid of one round
 FITS = 8  # adjustments of the mesh to the difference that it causes
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # relative to the saddle point: less tilt may shorten the window
 MAX_AMPLIFICATION = 2.5  # log of the factor by which less tilt may amplify rounding
@@ -179,7 +180,7 @@ class Run:
                 break
             gap, kept, before = allowed, (self.lower, self.upper), left()
             try:
-                self._build(gap)
+                self._build(gap, asked)
             except TooLongError:
                 self.limited = WORK
                 self.lower, self.upper = kept
@@ -211,14 +212,12 @@ class Run:
             gap, self.limited = least, WORK
         return gap
 
-    def _build(self, gap: float) -> None:
+    def _build(self, gap: float, asked: float) -> None:
         """Build the lower and the upper law of every kind of round on a grid with about the given gap."""
         self.lower, self.upper = [], []
         h = self.layout.fitted(gap, self.t, max(self._spans) / MAX_CELLS)
         for (pair, count), kappa in zip(self.composition.rounds, self.kappas, strict=True):
-            low, high = pair.loss_range
-            offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
-            lower, upper = self._round(pair, Mesh(offset, h, self.t, kappa))
+            lower, upper = self._round(pair, count, kappa, h, asked * count / self.composition.count)
             self.lower.append((lower, count))
             self.upper.append((upper, count))
 
@@ -230,17 +229,35 @@ class Run:
             losses = np.append(losses[losses >= self.reach.least_loss(mesh)], ends(pair.smooth, mesh, self.reach)[1])
         return float(losses.max() - losses.min()) if len(losses) else 0.0
 
-    def _round(self, pair: DominatingPair, mesh: Mesh) -> tuple[GridLaw, GridLaw]:
-        """Return the lower and the upper law of one round on a mesh."""
-        try:
-            cells = integrate(pair, mesh, self.reach)
-        except OverflowError as error:
-            raise NotApplicableError(f"the grid engine exceeds its limits: {error}") from error
-        if cells.worst_slip > MAX_SLIP:
-            self.limited = "the grid is as fine as double precision allows"
-        lower, upper, atoms = merge(cells, mesh), spread(cells, mesh), pair.atoms
+    def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
+        """Return the lower and the upper law of one round on its grid.
+
+        If the bulk of the law is too narrow to be merged on this grid, the grid is shifted and both laws are built
+        again.
+        """
+        low, high = pair.loss_range
+        offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
+        lower, upper = self._laws(pair, count, Mesh(offset, h, self.t, kappa))
+        for _ in range(REALIGNMENTS):
+            apart = count * (upper.log_mass - lower.log_mass)
+            if lower.mesh.offset == offset or not apart > asked:
+                break
+            offset = lower.mesh.offset
+            again = self._laws(pair, count, Mesh(offset, h, self.t, kappa))
+            lower = max(lower, again[0], key=lambda law: law.log_mass)
+            upper = min(upper, again[1], key=lambda law: law.log_mass)
+        atoms = pair.atoms
         # atoms on grid points may err by more than the sum's own slip covers
         slip = atoms.units * UNIT_ROUNDOFF * float(np.abs(atoms.finite().loss).max(initial=0.0)) + np.max(atoms.slip)
         if not slip:
             return lower, upper
         return replace(lower, mesh=lower.mesh.moved(-slip)), replace(upper, mesh=upper.mesh.moved(slip))
+
+    def _laws(self, pair: DominatingPair, count: int, mesh: Mesh) -> tuple[GridLaw, GridLaw]:
+        try:
+            cells = integrate(pair, mesh, replace(self.reach, count=count))
+        except OverflowError as error:
+            raise NotApplicableError(f"the grid engine exceeds its limits: {error}") from error
+        if cells.worst_slip > MAX_SLIP:
+            self.limited = "the grid is as fine as double precision allows"
+        return merge(cells, mesh), spread(cells, mesh)
