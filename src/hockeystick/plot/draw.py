@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hockeystick.plot.files import blank
 from hockeystick.plot.panel import Bracket, Line, Mark, Panel
-from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, Dash, Style, style_of
+from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, GREY, Dash, Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,6 +65,8 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
                     handles.setdefault(line.label, _line(axes, panel, line, style, wide, len(handles)))
             if panel.bracket is not None:
                 handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
+            for guide in panel.guides:
+                _guide(axes, guide)
             _limits(axes, panel)
             _ticks(axes, panel, width)
             for point in panel.points:
@@ -127,6 +129,19 @@ def _bracket(axes: Axes, bracket: Bracket) -> Any:
     alone: dict[str, Any] = {"marker": "o", "markersize": 2.4, "markevery": single} if len(single) else {}
     (handle,) = axes.plot(x, upper, color=BLACK, linewidth=BRACKET_WIDTH, zorder=3.6, label=bracket.label, **alone)
     return handle
+
+
+def _guide(axes: Axes, guide: Line) -> None:
+    axes.plot(guide.x, guide.y, color=GREY, linewidth=0.6, zorder=2)
+    axes.annotate(
+        guide.label,
+        (guide.x[-1], guide.y[-1]),
+        xytext=(2.0, 0.0),
+        textcoords="offset points",
+        va="center",
+        fontsize=6.5,
+        color=GREY,
+    )
 
 
 def _mark(axes: Axes, panel: Panel, point: Mark) -> None:

@@ -87,6 +87,7 @@ class Panel:
         whole: True if the horizontal axis has whole numbers only.
         rising: True if the lines rise; the text of a mark then stands on its left, where there is space.
         points: marks of points to quote, drawn over everything else; a point outside the axes has no mark.
+        guides: thin grey lines under everything else, labelled at their last points, for comparison of slopes.
     """
 
     xlabel: str
@@ -103,3 +104,4 @@ class Panel:
     whole: bool = False
     rising: bool = False
     points: Sequence[Mark] = ()
+    guides: Sequence[Line] = ()
