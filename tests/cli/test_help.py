@@ -106,7 +106,7 @@ def test_the_shell_is_asked_for_names_of_files(words: str) -> None:
         ("supported sta", ["staircase"]),
         ("budget init a.db --filter c", ["currency"]),
         ("budget spend a.db --mechanism gaussian-t", ["gaussian-threshold"]),
-        ("reproduce do", ["dots"]),
+        ("reproduce do", ["dots", "dots-pictures"]),
     ],
 )
 def test_the_shell_completes_names(words: str, names: list[str]) -> None:

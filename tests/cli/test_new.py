@@ -71,6 +71,8 @@ def test_what_does_not_go_together_is_refused_and_nothing_is_written(tmp_path: P
     assert "received both" in refused("new", made, "--release", "laplace", *both)
     sizes = ("--release", "laplace", "--dataset-size", "0", "--count", "1", "--sensitivity", "1", "--noise", "3")
     assert refused("new", made, *sizes).startswith("--dataset-size must be a whole number from 1 ")
+    none = ("--release", "laplace", "--dataset-size", "9", "--count", "0", "--sensitivity", "1", "--epsilon", "1")
+    assert refused("new", made, *none).startswith("--count must be a whole number from 1 ")
     assert ".toml" in refused("new", tmp_path / "data.csv")
     ended = run("new", made, "--release", "laplace", stdin="")
     assert ended.exit_code == 2

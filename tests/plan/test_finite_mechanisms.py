@@ -198,7 +198,7 @@ def test_probabilities_are_the_decimals_and_quotients_that_are_written() -> None
 @pytest.mark.parametrize(
     ("p", "q", "said"),
     [
-        ([0.5, 0.5], [1], "q must have as many probabilities as p; received 1 and 2"),
+        ([0.5, 0.5], [1], "q must have as many elements as p; received 1 and 2"),
         ([0.5, 0.4], [0.5, 0.5], "of p must add up to 1 exactly, as the decimals they print; they miss it by 0.1"),
         ([0.5, 0.5], [0.5, 0.500001], "of q must add up to 1"),
         ([1.5, -0.5], [0.5, 0.5], "element 1 of p must be a number from 0 to 1"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -244,8 +243,9 @@ def test_pairs_of_the_brackets() -> None:
     assert drawn.known(Direction.ZERO_OUT).above == drawn.known(Direction.REPLACE_ONE).above
     silent, opposed = drawn.known(Direction.ZERO_OUT).below
     back, exchanged = drawn.known(Direction.RESTORE).below
-    assert isinstance(silent, MixturePair)
-    assert back == dataclasses.replace(silent, mirrored=True)
+    assert isinstance(silent, PoissonRemovePair)
+    assert isinstance(silent.base, MixturePair)
+    assert back == PoissonAddPair(silent.base, silent.rate)
     assert isinstance(opposed, FinitePair)
     assert exchanged == opposed.mirror
     cut = hs.Round(GAUSSIAN, hs.TruncatedPoisson(0.1, 100, 12))

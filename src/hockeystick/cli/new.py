@@ -76,7 +76,7 @@ OF_NUMBERS = (
     Question(
         "count",
         "To how many of the released numbers does one record contribute? (Counts by district, one district each: 1.)",
-        "COUNT",
+        "NUMBERS",
     ),
     Question("sensitivity", "By how much can one record change one of these numbers?", "POSITIVE"),
     Question(

@@ -129,20 +129,23 @@ class HockeystickAccountant(IAccountant):
             domains.delta(delta)
             return Bound(0.0, math.inf, math.inf, reason="a step has no noise (noise_multiplier 0)")
         found = self.plan.epsilon(delta, gap=gap, proof=proof)
-        if self.checked:
-            return found
-        warnings.warn(UNSEEN, stacklevel=2)  # Python shows it once
-        return replace(found, guarantee="if batches are Poisson")
+        return found if self.checked else replace(found, guarantee="if batches are Poisson")
 
     @property
     def plan(self) -> Plan:
         """Plan of the recorded steps, at the rates at which Opacus actually draws (``integrations/draws.py``).
 
+        If a loader was not checked, a warning says so, and so does the note of every round.
+
         Raises:
             InvalidInputError: a step has no noise.
         """
         history = [(noise, drawn(rate), steps) for noise, rate, steps in entries(self.history)]
-        return plan_from_history(history, self.adjacency)
+        plan = plan_from_history(history, self.adjacency)
+        if self.checked:
+            return plan
+        warnings.warn(UNSEEN, stacklevel=2)  # Python shows it once
+        return plan.with_rounds(replace(item, note=UNSEEN) for item in plan.rounds)
 
     def __len__(self) -> int:
         """Return the number of optimiser steps."""
@@ -179,7 +182,8 @@ class HockeystickAccountant(IAccountant):
         if state_dict["mechanism"] != MECHANISM:
             raise InvalidInputError(
                 f"mechanism must be {MECHANISM!r}; received {domains.shown(state_dict['mechanism'])}; to continue "
-                "from another accountant, assign state['history'] to accountant.history",
+                "from another accountant, assign state['history'] to accountant.history, and False to "
+                "accountant.checked",
                 "mechanism",
             )
         adjacency = Adjacency.parse(state_dict.get("adjacency", Adjacency.ADD_OR_REMOVE))

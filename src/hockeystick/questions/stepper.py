@@ -208,7 +208,7 @@ class Accountant:
         return {"adjacency": self._adjacency.value, "history": entries}
 
     def load_state_dict(self, state: Any) -> None:
-        """Replace the history by a saved one, completely or not at all.
+        """Replace the history and the adjacency by saved ones, completely or not at all.
 
         Raises:
             InvalidInputError: the state is not a result of :meth:`state_dict`; the message names the key.

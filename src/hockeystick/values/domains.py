@@ -381,6 +381,7 @@ COUNT = whole_numbers().of("number of rounds")
 """Number of times that a round is run."""
 
 RECORDS = whole_numbers(least=1).of("number of records")
+NUMBERS = whole_numbers(least=1).of("number of released numbers to which one record contributes")
 """Sizes of batches and of datasets."""
 
 EPOCH = whole_numbers(least=1, most=10**10).of("number of steps in an epoch")

@@ -20,7 +20,8 @@ from hockeystick.values.errors import InvalidInputError
 DELTA = "delta"  # axis that belongs to the question, not to the plan
 
 SETTING = (
-    "sample-rate", "batch-size", "check-in", "noise-multiplier", "scale", "epsilon", "noise", "steps", "epochs",
+    "sample-rate", "batch-size", "check-in", "noise-multiplier", "scale", "variance", "epsilon", "noise", "steps",
+    "epochs",
 )  # fmt: skip
 """Order in which parameters are set: counts derive from the batch size, and a common factor from the noise."""
 
