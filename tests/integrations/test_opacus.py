@@ -102,7 +102,9 @@ def test_training_counts_the_steps_and_gives_the_epsilon_of_their_plan(engine: A
     assert len(engine.accountant) == made
     assert engine.accountant.history == [(1.1, 1 / BATCHES, made)]
     plan = hs.dp_sgd(noise_multiplier=1.1, sample_rate=drawn(1 / BATCHES), steps=made)
-    assert engine.accountant.plan == plan
+    (recorded,), (item,) = engine.accountant.plan.rounds, plan.rounds
+    assert (recorded.mechanism, recorded.sampling, recorded.count) == (item.mechanism, item.sampling, item.count)
+    assert (recorded.note is None) == engine.accountant.checked
     assert engine.get_epsilon(DELTA) == plan.epsilon(DELTA).upper
     assert engine.accountant.bound(DELTA).ends == plan.epsilon(DELTA).ends
 

@@ -332,8 +332,8 @@ def test_extremes_end_with_a_bound_that_holds(noise: float, steps: int) -> None:
 
 @pytest.mark.slow
 def test_where_a_fine_line_is_too_dear_a_coarse_one_answers() -> None:
-    """Ten million steps at noise 0.25: the line for 1e-6 takes longer than a question may; a coarse one came first."""
-    found = plan(0.25, 10**7, count=3).epsilon(1e-6)
+    """1e8 steps at noise 0.25: the line for 1e-6 takes longer than a question may; a coarse one came first."""
+    found = plan(0.25, 10**8, count=3).epsilon(1e-6)
     assert isinstance(found, hs.Bound)
     assert found.reason is not None
     assert 0 < found.upper - found.lower < 1e-3 * found.upper
