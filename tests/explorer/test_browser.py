@@ -20,7 +20,7 @@ from browser import MISSING, Browser, chromium
 from hockeystick.explorer.keys import EXAMPLE
 from hockeystick.explorer.serve import Explorer
 from hockeystick.plan.file import parse_plan
-from hockeystick.report.rounding import round_up
+from hockeystick.report.rounding import SHOWN_DIGITS, round_up
 
 pytestmark = [
     pytest.mark.browser,
@@ -279,7 +279,7 @@ def test_a_late_number_is_marked_as_old(browser: Browser) -> None:
 def test_the_noise_for_a_target_follows_the_target(browser: Browser) -> None:
     browser.set("#target", "1")
     noise = hs.calibrate(example(), "noise-multiplier", hs.targets.Epsilon(1.0, 1e-5)).value
-    words = f"noise multiplier {round_up(noise, 5)}"
+    words = f"noise multiplier {round_up(noise, SHOWN_DIGITS)}"
     browser.wait(f"document.getElementById('figure-noise').textContent.includes({json.dumps(words)})")
 
 
@@ -288,7 +288,7 @@ def test_the_arrow_keys_read_a_figure(browser: Browser) -> None:
     browser.press("ArrowLeft")
     browser.press("ArrowLeft")
     label = browser.run("document.querySelector('#figure-steps .plot').getAttribute('aria-label')")
-    assert "after 13536 steps" in label
+    assert "after 13016 steps" in label
     browser.run("document.querySelector('#figure-steps details').open = true")
     browser.wait("document.querySelectorAll('#figure-steps tbody tr').length > 10")
 

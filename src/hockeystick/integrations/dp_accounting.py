@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dp_accounting import PrivacyAccountant
-
 from hockeystick.integrations.dp_events import (
     ADD_OR_REMOVE_ONE,
     PROBABILITY,
@@ -21,9 +19,15 @@ from hockeystick.integrations.dp_events import (
     items,
     to_plan,
 )
+from hockeystick.integrations.needed import missing
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.stepper import Accountant
 from hockeystick.values import domains
+
+try:
+    from dp_accounting import PrivacyAccountant
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 __all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_plan"]
 

@@ -15,10 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import dp_accounting
-from dp_accounting import NeighboringRelation
-from dp_accounting import dp_event as events
-
+from hockeystick.integrations.needed import missing
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
 from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
@@ -39,6 +36,13 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.values.exact import decimal, towards
+
+try:
+    import dp_accounting
+    from dp_accounting import NeighboringRelation
+    from dp_accounting import dp_event as events
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 ADD_OR_REMOVE_ONE, REPLACE_ONE, REPLACE_SPECIAL = (
     NeighboringRelation.ADD_OR_REMOVE_ONE,

@@ -20,12 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from opacus import PrivacyEngine as OpacusPrivacyEngine
-from opacus.accountants import IAccountant, register_accountant
-from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
-
 from hockeystick.integrations.draws import Draws, check_accumulated, drawn
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history, training_round
+from hockeystick.integrations.needed import missing
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.targets import Epsilon
@@ -33,6 +30,13 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+try:
+    from opacus import PrivacyEngine as OpacusPrivacyEngine
+    from opacus.accountants import IAccountant, register_accountant
+    from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 MECHANISM = "hockeystick"
 """Name of the accountant in Opacus."""

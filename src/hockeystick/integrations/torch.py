@@ -22,26 +22,30 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-import torch
-from torch.utils.data import (
-    BatchSampler,
-    DataLoader,
-    Dataset,
-    IterableDataset,
-    RandomSampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-    default_collate,
-)
-
 from hockeystick.integrations.batches import Batches
 from hockeystick.integrations.draws import drawn
+from hockeystick.integrations.needed import missing
 from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.sampling.with_replacement import WithReplacement
 from hockeystick.values.errors import InvalidInputError
+
+try:
+    import torch
+    from torch.utils.data import (
+        BatchSampler,
+        DataLoader,
+        Dataset,
+        IterableDataset,
+        RandomSampler,
+        SequentialSampler,
+        SubsetRandomSampler,
+        WeightedRandomSampler,
+        default_collate,
+    )
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
 """Classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their names say."""
