@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
+from hockeystick.engines.base import TOO_WIDE
 from hockeystick.questions import many
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
@@ -108,7 +109,7 @@ def test_a_wide_interval_of_many_draws_is_asked_by_itself() -> None:
     one, found = plan.delta(340.0), hs.deltas([plan], 340.0)
     assert (found.lower[0], found.upper[0], found.reasons[0]) == (one.lower, one.upper, None)
     few = hs.dp_sgd(1.2, sample_rate=1.19e-4, steps=6570)  # an expected draw or less: as wide as the batch has it
-    assert hs.deltas([few], 0.0439).reasons[0] == many.LIMITED
+    assert hs.deltas([few], 0.0439).reasons[0] == TOO_WIDE
 
 
 def of_kinds(kinds: int, number: int, adjacency: str = "add-or-remove") -> tuple[list[hs.Plan], list[float]]:

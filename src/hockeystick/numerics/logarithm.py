@@ -1,4 +1,4 @@
-"""Complex logarithm near 1, and the exponential without its first two terms."""
+"""Complex logarithm near 1, logarithm of a sum, and the exponential without its first two terms."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
         excess = 2 * real + np.square(real) + np.square(imaginary)
         log_size = np.where(excess > -0.75, 0.5 * np.log1p(np.maximum(excess, -0.75)), np.log(size))
     return log_size, np.arctan2(imaginary, 1 + real), size
+
+
+def log_sum(exponent: Array) -> float:
+    """Return the logarithm of the sum of ``e^exponent``, computed relative to the largest term."""
+    top = float(exponent.max())
+    return top + math.log(float(np.exp(exponent - top).sum()))
 
 
 def exp_beyond_first(x: Array) -> Array:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from hockeystick.numerics.logarithm import log_sum
 
 Array = npt.NDArray[np.float64]
 Series = TypeVar("Series", npt.NDArray[np.float64], npt.NDArray[np.complex128])  # coefficients, in columns
@@ -32,8 +33,7 @@ def _log_recurrence(c: Array, t: int) -> Array:
         k = np.arange(1, m + 1, dtype=np.float64)
         with np.errstate(divide="ignore"):
             terms = np.log(np.maximum((k * (t + 1) - m) / m, 0.0)) + c[1 : m + 1] + g[:m][::-1]
-        top = float(terms.max())
-        g[m] = top + math.log(float(np.exp(terms - top).sum()))
+        g[m] = log_sum(terms)
     return g
 
 
@@ -41,9 +41,7 @@ def log_product(a: Array, b: Array) -> Array:
     """Return the log coefficients of the product of two series, from their log coefficients."""
     out = np.empty_like(a)
     for m in range(len(a)):
-        terms = a[: m + 1] + b[: m + 1][::-1]
-        top = float(terms.max())
-        out[m] = top + math.log(float(np.exp(terms - top).sum()))
+        out[m] = log_sum(a[: m + 1] + b[: m + 1][::-1])
     return out
 
 

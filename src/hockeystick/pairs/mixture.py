@@ -41,6 +41,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hockeystick.numerics.logarithm import log_sum
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
@@ -232,7 +233,7 @@ class MixturePair(DominatingPair):
         bound, which is smaller for large t.
         """
         logs, each = np.log(np.array(self.weights)), np.array([moment.gaussian(mu, t) for mu in self.shifts])
-        rough = moment.log_sum(logs + each)
+        rough = log_sum(logs + each)
         if not self.mirrored:
-            rough = min(rough, (1 + t) * moment.log_sum(logs + each / (1 + t)))
+            rough = min(rough, (1 + t) * log_sum(logs + each / (1 + t)))
         return min(self.transform.log_moment(t), moment.rounded_up(rough, 1 + t + float(each.max())))

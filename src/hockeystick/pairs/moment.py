@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.logarithm import exp_beyond_first
+from hockeystick.numerics.logarithm import exp_beyond_first, log_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -114,12 +114,6 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
     apart = log_mixture(rate, gaussian(2 * mu, t))
     one_sided = mixture_remove(lambda order: gaussian(mu, order), rate, t) - t * math.log1p(-rate)
     return rounded_up(min(apart, one_sided), 1 + t)
-
-
-def log_sum(exponent: Array) -> float:
-    """Return the logarithm of the sum of ``e^exponent``, computed relative to the largest term."""
-    top = float(exponent.max())
-    return top + math.log(float(np.exp(exponent - top).sum()))
 
 
 def log_mixture(rate: float, k: float) -> float:

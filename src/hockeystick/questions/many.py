@@ -8,17 +8,18 @@ for a plan is bit-identical whatever the other plans, their order and their numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.certified import by_core, checked_gap, core_rounds, epsilons_asked
 from hockeystick.directions.two_sided import delta_of
-from hockeystick.engines.base import DEFAULT_GAP
+from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.rounds import GaussianRounds
 from hockeystick.plan.plan import Plan, asked_delta
@@ -30,14 +31,13 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 Array = npt.NDArray[np.float64]
 Quantity = Literal["epsilon", "delta"]
+T = TypeVar("T")  # result of a function that may be refused
 
 WIDE = 1e-3  # relative width of epsilon or delta beyond which a plan is computed alone
 MANY_EXPECTED = 30.0
 """Expected draws of a record from which on a plan that misses the default gap is computed alone: the engine for one
 plan then takes 2 ms and is narrow enough. With fewer it takes 10 to 400 ms, and gains a digit at most.
 """
-
-LIMITED = "rounding and remainder terms keep the interval wider than the requested gap"  # reason for a wider interval
 
 
 def epsilons(
@@ -130,11 +130,16 @@ def answered(
             yield batch[key]
         else:
             if (plan, at) not in alone:
-                try:
-                    alone[plan, at] = getattr(plan, quantity)(at, gap=gap)
-                except HockeystickError as error:
-                    alone[plan, at] = error
+                alone[plan, at] = tried(partial(getattr(plan, quantity), at, gap=gap))
             yield alone[plan, at]
+
+
+def tried(make: Callable[[], T]) -> T | HockeystickError:
+    """Return the result of a function, or the error of this library that it raises."""
+    try:
+        return make()
+    except HockeystickError as error:
+        return error
 
 
 def ends_of(found: Answer) -> tuple[float, float, float]:
@@ -205,7 +210,7 @@ def _by_batch(keys: list[Key], quantity: Quantity, gap: float | None) -> dict[Ke
                 expected = sum(rate * count for _, rate, count in key.rounds.kinds)
                 if gap is not None or width > WIDE * size or expected >= MANY_EXPECTED:
                     continue
-                one = replace(one, reason=LIMITED)
+                one = replace(one, reason=TOO_WIDE)
             answers[key] = one if quantity == "epsilon" else delta_of(one)
     return answers
 

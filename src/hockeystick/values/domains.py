@@ -381,8 +381,10 @@ COUNT = whole_numbers().of("number of rounds")
 """Number of times that a round is run."""
 
 RECORDS = whole_numbers(least=1).of("number of records")
-NUMBERS = whole_numbers(least=1).of("number of released numbers to which one record contributes")
 """Sizes of batches and of datasets."""
+
+NUMBERS = whole_numbers(least=1).of("number of released numbers to which one record contributes")
+"""Releases of one kind, each of which shows something of the record."""
 
 EPOCH = whole_numbers(least=1, most=10**10).of("number of steps in an epoch")
 """Steps of an epoch, in one of which a record takes part: the rate is the reciprocal of their number."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.numerics.arrays import Array
+from hockeystick.numerics.logarithm import log_sum
 from hockeystick.numerics.rounding import LARGEST
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
@@ -115,9 +116,3 @@ def reach_of(composition: Composition, log_inverse: float) -> float:
     reach = (total + log_inverse) / np.abs(scale)
     half = len(LADDER)
     return min(max(float(reach[:half].min()), float(reach[half:].min())), most) * (1 + 1e-6)
-
-
-def log_sum(exponent: Array) -> float:
-    """Return the logarithm of the sum of ``e^exponent`` over all entries, without overflow."""
-    top = float(exponent.max())
-    return top + math.log(float(np.exp(exponent - top).sum()))

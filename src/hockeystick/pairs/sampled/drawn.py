@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hockeystick.numerics.logarithm import log_sum
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
@@ -142,5 +143,4 @@ class RevealedPair(DominatingPair):
         if float(each[-1]) < 1.0 and not self.beyond:  # from the mean of each term less 1
             return moment.rounded_up(math.log1p(math.fsum(np.array(self.weights) * np.expm1(each))))
         exponents = np.log(np.array(self.weights)) + each
-        top = float(exponents.max())
-        return moment.rounded_up(top + math.log(float(np.exp(exponents - top).sum())), 1.0 + float(each[-1]))
+        return moment.rounded_up(log_sum(exponents), 1.0 + float(each[-1]))

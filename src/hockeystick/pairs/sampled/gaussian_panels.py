@@ -33,6 +33,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.logarithm import log_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_tail
 
@@ -122,5 +123,4 @@ class Panels:
             between += np.log(self._y[high] - self._y[low]) - s * self._angle[edges, low]
         beyond = self._law.log_beyond(self._t, float(self._x[0]), float(self._x[-1]))
         logs = np.concatenate([logs[places, height], between, [beyond]])
-        top = float(logs.max())
-        return top + math.log(float(np.exp(logs - top).sum())) + self._slack(s)
+        return log_sum(logs) + self._slack(s)

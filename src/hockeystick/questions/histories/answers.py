@@ -9,6 +9,7 @@ histories, their order and their number are, so many machines give the same answ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING, Round
 from hockeystick.plan.sampling.poisson import Poisson
-from hockeystick.questions.many import answered, ends_of
+from hockeystick.questions.many import answered, ends_of, tried
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import PlanBand
@@ -72,7 +73,7 @@ def answers(
     ([1.8282, 0.0], (None, None))
     """
     delta, relation = domains.delta(delta), Adjacency.parse(adjacency)
-    plans = [_tried(history, relation) for history in histories]
+    plans = [tried(partial(plan_of, history, relation)) for history in histories]
     ends = np.full((3, len(histories)), np.nan)
     reasons: list[str | None] = []
     for number, one in enumerate(answered(plans, "epsilon", [delta] * len(plans), checked_gap(gap))):
@@ -84,10 +85,3 @@ def answers(
             ends[:, number] = ends_of(one)
             reasons.append(one.reason)
     return PlanBand(ends[0], ends[1], ends[2], "upper", reasons=tuple(reasons))
-
-
-def _tried(history: History, adjacency: Adjacency) -> Plan | HockeystickError:
-    try:
-        return plan_of(history, adjacency)
-    except HockeystickError as error:
-        return error

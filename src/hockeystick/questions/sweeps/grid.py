@@ -1,8 +1,8 @@
 """The grid of a sweep: the varied parameters, their values, and the plan at each point.
 
-The last parameter changes fastest. The plan at a point is made from a template plan by
-setting one parameter after the other, in the order of :data:`SETTING`, not of the grid. So a template with epochs keeps
-its epochs, whatever the batch size, and the plan depends only on the point.
+The last parameter changes fastest. The plan at a point is made from a template plan by setting one parameter after the
+other, in the order of :data:`SETTING`, not of the grid. So a template with epochs keeps its epochs, whatever the batch
+size, and the plan depends only on the point.
 """
 
 from __future__ import annotations

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from hockeystick.directions.certified import checked_gap
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.questions.calibration import calibrate
-from hockeystick.questions.many import answered, ends_of
+from hockeystick.questions.many import answered, ends_of, tried
 from hockeystick.questions.parameters import batch_of, named
 from hockeystick.questions.sweeps.grid import DELTA, plan_at
 from hockeystick.questions.targets import TARGET_EPSILON, Epsilon, Target
@@ -96,7 +97,7 @@ class Question:
 
     def rows(self, template: Plan, points: Sequence[Mapping[str, float]]) -> list[Row]:
         """Return the answers at some points; a row is bit-identical whatever the other points are."""
-        plans = [_made(template, point) for point in points]
+        plans = [tried(partial(plan_at, template, point)) for point in points]
         deltas = [point.get(DELTA, self.delta or 0.0) for point in points]
         if self.target is not None:
             return [self._calibrated(plan, delta) for plan, delta in zip(plans, deltas, strict=True)]
@@ -112,21 +113,13 @@ class Question:
             return _row(plan, plan)
         assert self.target is not None
         target = self.target if isinstance(self.target, Target) else Epsilon(self.target, delta)
-        try:
-            found = calibrate(plan, self.free, target, gap=self.gap)
-        except HockeystickError as error:
-            return _row(plan, error)
+        found = tried(partial(calibrate, plan, self.free, target, gap=self.gap))
+        if isinstance(found, HockeystickError):
+            return _row(plan, found)
         value = int(found.value) if named(self.free).whole else found.value
         return _row(found.plan, found.achieved)._replace(
             value=value, reason=found.limited or found.achieved.reason or ""
         )
-
-
-def _made(template: Plan, point: Mapping[str, float]) -> Plan | HockeystickError:
-    try:
-        return plan_at(template, point)
-    except HockeystickError as error:
-        return error
 
 
 def _row(plan: Plan | HockeystickError, found: Answer | HockeystickError) -> Row:

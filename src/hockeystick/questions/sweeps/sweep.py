@@ -14,7 +14,7 @@ from hockeystick.questions.sweeps.table import Sweep, sweep_of
 from hockeystick.questions.targets import Target
 from hockeystick.values.domains import unmet
 
-TOGETHER = 2048  # points answered at once: the batch engine takes no more, and progress shows
+TOGETHER = 2048  # points answered at once, after which progress is reported
 
 Told = Callable[[int, int], None]
 """Function called with the number of finished rows and the total."""
