@@ -116,9 +116,9 @@ class AllocationLine:
             self.bands = self._laid(reach)
             self.usable = self.cost(1) < math.inf
 
-    def _log_cost(self, s: Array, angle: Array) -> Array:
-        """Return ``log C`` at heights s and angles phi, arrays of equal or broadcastable shape."""
-        return self._log_share(s) - s * angle - self._w * np.log(np.cos(angle))
+    def _log_cost(self, share: Array, s: Array | float, angle: Array | float) -> Array:
+        """Return ``log C`` at heights s with ``_log_share(s) = share`` and at angles phi, of broadcastable shapes."""
+        return share - s * angle - self._w * np.log(np.cos(angle))
 
     def _log_share(self, s: Array) -> Array:
         """``log (Gamma(W) / |Gamma(W + is)|)``."""
@@ -133,16 +133,15 @@ class AllocationLine:
         """Return the bands, lowest first; each ray is as far from the imaginary axis as the top of its band allows."""
         bands: list[Band] = []
         angles = 0.5 * math.pi - np.geomspace(0.5 * math.pi, 1e-9, 800)
-        log_cosines = np.log(np.cos(angles))
         heights = np.append(0.0, np.geomspace(1e-3, max(reach, 1e-2), 400))
         shares, limits = self._log_share(heights), self._allowed(heights)
         high = reach
         while True:
             end = np.array([high])
-            here = self._log_share(end) - high * angles - self._w * log_cosines
+            here = self._log_cost(self._log_share(end), high, angles)
             allowed = np.flatnonzero(here <= self._allowed(end))
             angle = float(angles[allowed[0]]) if len(allowed) else float(angles[int(np.argmin(here))])
-            costs = shares - heights * angle - self._w * math.log(math.cos(angle))
+            costs = self._log_cost(shares, heights, angle)
             within = heights[(costs <= limits) & (heights < high)]
             low = min(float(within[0]), 0.9 * high) if len(within) else 0.9 * high
             if angle == 0.0 or high < 1e-3:
@@ -156,7 +155,8 @@ class AllocationLine:
         gap = 0.5 * math.pi - angle
         a = STRIPS * gap
         ends = np.array([[low], [high]])
-        cost = np.maximum(self._log_cost(ends, angle + a), self._log_cost(ends, angle - a)).max(axis=0)
+        share = self._log_share(ends)
+        cost = np.maximum(self._log_cost(share, ends, angle + a), self._log_cost(share, ends, angle - a)).max(axis=0)
         deep = -math.log(self._tolerance) + 2.0
         steps = 2 * math.pi * a / (deep + cost)
         best = int(np.argmax(steps))
@@ -282,16 +282,14 @@ class AllocationLine:
         # ends, absolute
         error = error + np.exp(np.minimum(band.log_ends + exponent.real - level, 600.0))
         arc = 2 * math.pi * band.strip / band.dv
+        share = self._log_gamma_w - gamma.real
         cost = np.maximum(
-            self._log_cost(here, np.full(len(here), band.angle + band.strip)),
-            self._log_cost(here, np.full(len(here), band.angle - band.strip)),
+            self._log_cost(share, here, band.angle + band.strip), self._log_cost(share, here, band.angle - band.strip)
         )
         relative = 2 * np.exp(np.minimum(cost - arc, 600.0)) / -math.expm1(-arc)
         if rows.share:  # of the integral, and by the trapezoid rule of the sum
             summed = 1 - 2 * math.cos(band.strip) ** -w * math.exp(-arc) / math.expm1(-arc)
-            relative = relative + rows.share * summed * np.exp(
-                np.minimum(self._log_share(here) - here * band.angle, 600.0)
-            )
+            relative = relative + rows.share * summed * np.exp(np.minimum(share - here * band.angle, 600.0))
         return values, error * (1 + 1e-9), level, relative * (1 + 1e-9)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
