@@ -90,8 +90,8 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
         table(("plans", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
         f"Both libraries answer {len(theirs)} of {asked} plans. The relative difference between the value "
         f"from {PEER} and the certified upper end ranges from {signed(min(above))} to {signed(max(above))}. The median "
-        f"of this difference is {signed(statistics.median(above))}. Among the values from {PEER}, {below} "
-        f"{'lies' if below == 1 else 'lie'} below the certified lower end. At this speed, {PEER} would take "
+        f"of this difference is {signed(statistics.median(above))}. The number of values from {PEER} below the "
+        f"certified lower end is {below}. At this speed, {PEER} would take "
         f"{hours:,.1f} hours to compute all {many} plans one by one. A single call of {OURS} computes all of them in "
         f"{duration(largest['asking'] * largest['plans'])}.",
     ]

@@ -269,8 +269,8 @@ def _alone(results: Results) -> str:
             "One plan (noise 4, rate 1e-3, delta 1e-6) with an increasing number of rounds:",
             table(("rounds", "time", "certified width", "engine"), scaling),
             *_growth(results["alone"]["allocation"]),
-            "The next table shows the peak memory beyond the memory that `import hockeystick` uses. This memory "
-            "includes the parts of SciPy that the first question loads. Each case was measured in a new process:",
+            "The next table shows the peak memory of each case in a new process, minus the memory that `import "
+            "hockeystick` uses. The numbers include the parts of SciPy that the first question loads:",
             table(("case", "memory"), memory),
         )
     )
@@ -291,9 +291,9 @@ def _growth(found: Mapping[str, Any]) -> list[str]:
     where = short(published["steps"]), short(published["epochs"])
     body.append((*where, f"{published['seconds']:g} s", theirs, relative(width)))
     return [
-        "The next table shows random allocation (noise 1, delta 1e-6, a record added or removed). From row to row, the "
-        "number of steps per epoch or the number of epochs increases. The last line shows the published accountant for "
-        "the remove direction only:",
+        "The next table shows random allocation (noise 1, delta 1e-6, a record added or removed). In the upper rows, "
+        "the number of steps per epoch increases. In the lower rows, the number of epochs increases. The last row "
+        "shows the published accountant, for the remove direction only:",
         table(("steps per epoch", "epochs", "time", "epsilon", "certified width"), body),
     ]
 
