@@ -235,7 +235,7 @@ def _koskela() -> list[Claim]:
             "Lemmas 5, 7, 8, Corollary 9",
             "`plan.delta`",
             "delta as an integral over the density of the loss",
-            "every engine starts from it; the tests check it by quadrature of the two densities",
+            "every engine uses this formula; the tests check it by quadrature of the two densities",
             HOLDS,
         ),
         row(
@@ -249,15 +249,15 @@ def _koskela() -> list[Claim]:
             "Corollary 11, integration limits",
             "`plan.delta`",
             "from minus infinity",
-            "from epsilon, as the integrand is negative below it",
+            "from epsilon, because the integrand is negative below epsilon",
             MISTAKE,
         ),
         row(
             "Section 5.1, batches",
             "`Poisson`, `WithoutReplacement`",
             "drawing L of N records gives the pair of rate L / N",
-            "that pair is for independent draws; a batch of fixed size costs more: epsilon is {} instead of {} after "
-            "one step at noise 1, rate 0.01 and delta 1e-5, when a record is replaced",
+            "this pair is valid only for independent draws; with a batch of fixed size, epsilon is {} instead of {} "
+            "after one step at noise 1, rate 0.01 and delta 1e-5, when a record is replaced",
             MISTAKE,
             Number("3.025", lambda: _one_step(True)),
             Number("0.209", lambda: _one_step(False)),
@@ -297,7 +297,7 @@ def _koskela() -> list[Claim]:
             "Section 8, Newton's iteration",
             "`hockeystick reproduce koskela-table`",
             "converges from 0 in all experiments; the last epsilon is a good start for the next number of rounds",
-            "converges from 0 for all cells of Table 1; `fourier` uses another root search",
+            "converges from 0 for all cells of Table 1; `fourier` searches for the root by another method",
             HOLDS,
         ),
         *_table_1(),
@@ -388,7 +388,7 @@ def _koskela() -> list[Claim]:
             "Lemma 13",
             "`accountants/shared/density_errors.py`",
             "a bound on the density at losses of 2 or more, with two minus signs in the exponent",
-            "one minus sign; used only where $\\sigma^2 y + C_2 \\ge 0$, which the proof needs",
+            "one minus sign; used only if $\\sigma^2 y + C_2 \\ge 0$, a condition of the proof",
             MISTAKE,
         ),
         row(
@@ -539,7 +539,7 @@ def _gopi() -> list[Claim]:
             "Lemma 5.4, Remark 5.6",
             "`prv`",
             "a domain from bounds on the tails",
-            "the domain is chosen by the mass outside it, which is charged",
+            "the domain is chosen by the mass outside it, and this mass is charged",
             HOLDS,
         ),
         row(
@@ -608,7 +608,7 @@ def _gopi() -> list[Claim]:
             "Figure 6",
             "`hockeystick reproduce gopi-floats`",
             "floating-point errors dominate at small delta",
-            "true of a plain transform, but not of our `prv`, which tilts the law first",
+            "true for a plain transform, but not for our `prv`, which first tilts the law",
             HOLDS,
         ),
         row(
@@ -616,7 +616,7 @@ def _gopi() -> list[Claim]:
             "Time and memory",
             "`hockeystick reproduce laws`",
             "the number of points dominates both; PRV needs fewer points by a factor of k",
-            "a law on n points takes 8n bytes. For the same width, PRV needs {} times fewer points than the published "
+            "a law on n points needs 8n bytes. For the same width, PRV needs {} times fewer points than the published "
             "bounds on the plan of Figure 4, according to their fitted error laws",
             HOLDS,
             Number("298", _fewer, slow=True),
@@ -654,7 +654,7 @@ def _gopi() -> list[Claim]:
             "Zero-concentrated privacy [BS16]",
             "`zcdp`",
             "no accurate curve",
-            "{} after 250 rounds of Figure 1b, where the truth is {}, because sampling does not help",
+            "{} after 250 rounds of Figure 1b, where the truth is {}, because `zcdp` gains nothing from sampling",
             HOLDS,
             Number("305.1", _epsilon(Setting(0.8, 1e-3, 250), 1e-7, "zcdp")),
             Number("0.535", _epsilon(Setting(0.8, 1e-3, 250), 1e-7)),
@@ -689,8 +689,8 @@ def _dots() -> list[Claim]:
             "Hockey-stick divergence, and its discretisation",
             "`hockeystick reproduce dots-pictures`",
             "pictures of both, and of the steps of the algorithm",
-            "one picture, for Gaussian noise: the connected dots meet the curve at the dots and lie above it "
-            "elsewhere; the buckets lie above both",
+            "one picture, for Gaussian noise: the connected dots meet the curve at the dots and are above it "
+            "elsewhere; the buckets are above both",
             HOLDS,
         ),
         row(
@@ -731,7 +731,7 @@ def _dots() -> list[Claim]:
             "Time against PRV",
             "`hockeystick reproduce dots`",
             "5 times faster",
-            "35 times faster and twice as close after 1,000 rounds: dp-accounting with a gap of 0.03 against "
+            "35 times faster with half the error after 1,000 rounds: dp-accounting with a gap of 0.03 against "
             "prv-accountant with eps_error 0.005",
             HOLDS,
         ),
@@ -739,15 +739,15 @@ def _dots() -> list[Claim]:
             "Time against Privacy Buckets",
             "`hockeystick reproduce dots`",
             "over 200 times faster than their earlier code",
-            "600 times faster and ten times closer after 1,000 rounds: dots with a gap of 1e-2 against buckets with a "
-            "gap of 1e-5, both from dp-accounting 0.6.0",
+            "600 times faster with a tenth of the error after 1,000 rounds: dots with a gap of 1e-2 against buckets "
+            "with a gap of 1e-5, both from dp-accounting 0.6.0",
             HOLDS,
         ),
         row(
             "Privacy Buckets",
             "`privacy-buckets`",
             "moves the mass between two points to the higher one",
-            "gives both ends; with `correction=0` it rounds in this way",
+            "gives both ends; with `correction=0`, it moves the mass in this way",
             HOLDS,
         ),
         row(
@@ -773,7 +773,7 @@ def _dots() -> list[Claim]:
             "Optimistic estimates",
             "`connect-the-dots`",
             "not in their library yet",
-            "there is always a lower end; here it is 0, because a single cell holds the bulk of the loss of one round",
+            "there is always a lower end; here it is 0, because a single cell contains the bulk of one round's loss",
             HOLDS,
         ),
     ]
@@ -838,8 +838,8 @@ def _saddle() -> list[Claim]:
             "Edgeworth expansions",
             "`edgeworth`",
             "an estimate near the central limit",
-            "{} on the same plan, 29 per cent too small, because a thousand rounds in which a record is expected to be "
-            "drawn four times are too few",
+            "{} on the same plan, 29 per cent too small, because a record is expected to be drawn only four times in "
+            "the thousand rounds",
             HOLDS,
             Number("1.484", _epsilon(of_gopi, 1e-7, "edgeworth")),
         ),
@@ -950,7 +950,7 @@ def _saddle() -> list[Claim]:
             "Cost independent of the rounds",
             "`contour`, `saddle-point`",
             "O(1)",
-            "a billion rounds cost as much as a thousand",
+            "a billion rounds take as long as a thousand",
             HOLDS,
         ),
     ]
