@@ -12,10 +12,19 @@ from hockeystick.report.rounding import exact
 from hockeystick.values.domains import domains_of
 
 KINDS = {
-    "certified": ("Certified intervals", "Both ends are proven: the truth lies between them."),
-    "upper bound": ("Upper bounds", "The truth is at most that. How far below is not known."),
-    "estimate": ("Estimates", "Near the truth as a rule, on either side of it. Not to be quoted as a guarantee."),
-    "": ("More than one kind", "What an answer is depends on the plan and on the options; each result says its own."),
+    "certified": ("Certified intervals", "Both ends are proved, and the true value lies between them."),
+    "upper bound": (
+        "Upper bounds",
+        "The true value is at most the upper bound. Its distance from the bound is not known.",
+    ),
+    "estimate": (
+        "Estimates",
+        "An estimate is usually near the true value, but may lie on either side of it. Do not quote it as a guarantee.",
+    ),
+    "": (
+        "More than one kind",
+        "The kind of answer depends on the plan and on the options. Each result names its kind.",
+    ),
 }
 """By the words with which summaries begin: title, and what that kind of number means."""
 

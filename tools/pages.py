@@ -30,16 +30,16 @@ from hockeystick.values.citations import Source, bibliography
 WIDTH = 84
 MEANINGS = {
     "round": "one `[[round]]` table for each kind of round",
-    "selection": "that only the best of a random number of runs of all rounds is released",
-    "published": "what a source says of the plan",
+    "selection": "declares that only the best of a random number of runs of all rounds is released",
+    "published": "claim of a source about the plan",
     "replace_one_distance": "[under `replace-one` only](conventions.md#what-the-noise-is-relative-to)",
-    "batch_size": "number of records in a batch (with `poisson`, the expected one); goes with `dataset_size`",
-    "dataset_size": "number of records; `sample_rate` of `poisson` is then `batch_size / dataset_size`",
-    "source": "where the claim is made",
+    "batch_size": "number of records in a batch (under `poisson`, the expected number); used with `dataset_size`",
+    "dataset_size": "number of records; under `poisson`, `batch_size / dataset_size` replaces `sample_rate`",
+    "source": "publication that makes the claim",
     "quote": "the source's own words",
-    "address": "where they were read",
-    "accountant": "how the source came to it",
-    "note": "anything else",
+    "address": "web address of the quotation",
+    "accountant": "method by which the source computed its claim",
+    "note": "any other information",
 }
 """For keys whose domain does not say it all."""
 
@@ -92,7 +92,7 @@ def keys() -> str:
         parts.append(f"\n## {title}: `{tag}` in a `[[round]]`\n")
         for name in dict.fromkeys(body["properties"][tag]["const"] for body in rounds):
             parts.append(f'\n### `{tag} = "{name}"`\n\n' + _own_keys(tag, name, rounds))
-    parts.append("\n## In any `[[round]]`: how often, and what people call it\n\n" + TABLE_OF_KEYS)
+    parts.append("\n## In any `[[round]]`: counts and labels\n\n" + TABLE_OF_KEYS)
     parts.append(_key("count", rounds[0]["properties"]["count"], False))
     epochs = next(body["properties"]["epochs"] for body in rounds if "epochs" in body["properties"])
     parts.append(_key("epochs", epochs, False))
