@@ -79,10 +79,10 @@ def benchmark() -> Picture:
     asked, answered = answers()
     return Picture(
         "benchmark",
-        "Time of one question against distance from the truth, for each accountant",
-        f"Marks on logarithmic axes, lower left is better. Medians of time and relative error: {told}.",
-        f"Medians over {asked} questions whose true answer is known to 18 digits; lower left is better. Hockeystick "
-        f"answered {answered} of them, with a proven interval each.",
+        "Time per question and relative error of each accountant",
+        f"Marks on two logarithmic axes; the lower left is best. Medians of time and relative error: {told}.",
+        f"Medians over {asked} questions whose true answers are known to 18 digits. An accountant nearer the lower "
+        f"left is better. hockeystick answered {answered} of the questions, each with a proven interval.",
         parts,
         306,
     )

@@ -34,8 +34,8 @@ def privacy_curve(found: Comparison) -> Charted | None:
     end = round_up(found.bound.upper, 3)
     drawn = Chart(
         "curve",
-        f"Delta against epsilon of {found.name}",
-        f"A falling curve on a logarithmic axis; at delta {exact(found.delta)} it is at epsilon {end}"
+        f"Privacy curve of {found.name}: delta against epsilon",
+        f"A falling curve on a logarithmic axis. At delta {exact(found.delta)}, the curve is at epsilon {end}"
         + ("." if claim is None else f", and the claim is {found.claimed}."),
         Axis("\u03b5", 0.0, widest),
         Axis("\u03b4", least, top, logarithmic=True),
@@ -45,7 +45,9 @@ def privacy_curve(found: Comparison) -> Charted | None:
     # The curve falls through the mark, so that the side away from it is the right for a claim above and the left below.
     beside, anchor = ((BESIDE, 5.0), "start") if above else ((-BESIDE, 5.0), "end")
     note = None if claim is None else Note((claim, found.delta), said, beside, anchor)
-    return Charted(drawn, "All pairs of epsilon and delta that hold for the plan at once, certified.", note)
+    return Charted(
+        drawn, "The certified pairs of epsilon and delta. All of them hold for the plan at the same time.", note
+    )
 
 
 def _room(said: str) -> float:

@@ -52,16 +52,16 @@ def worlds() -> Picture:
         colour = BLUE if inside else GREY
         bell = [(328 + 1.4 * x, top + 58 - 48 * math.exp(-0.5 * ((x - 50 - 8 * inside) / 17) ** 2)) for x in range(101)]
         parts += [line(bell, colour, 2), line([(328, top + 59), (472, top + 59)], GREY, 1)]
-        parts.append(text(400, top + 78, "what may come out", "middle"))
+        parts.append(text(400, top + 78, "possible results", "middle"))
     parts.append(line([(8, 122), (472, 122)], GRID))
     return Picture(
         "worlds",
         "Two worlds: one with your record, one without it",
-        "Two rows. In each, a data set of small squares goes through the same computation with noise, and what may "
-        "come out is a bell curve. In the lower row one square, your record, is missing; its bell curve is shifted a "
-        "little.",
-        "The comparison behind every number in differential privacy. Whoever sees the result has to tell which of the "
-        "two rows it came from. The more the two curves overlap, the less can be told.",
+        "Two rows. In each row, a dataset of small squares goes through the same computation with noise, and a bell "
+        "curve shows the possible results. In the lower row, one square, your record, is missing, and the bell curve "
+        "is shifted a little.",
+        "Every number in differential privacy is about this comparison. Somebody who sees the result must say from "
+        "which of the two rows it came. The more the two curves overlap, the harder this task is.",
         parts,
         226,
     )
@@ -103,12 +103,13 @@ def bells() -> Picture:
     ]
     return Picture(
         "bells",
-        "Epsilon is a factor between two curves, delta the part that the factor does not cover",
-        f"Two bell curves, around 100 and 101, and a dashed one that is the left curve times e. Right of {first:.1f} "
-        f"the right curve lies above the dashed one; that part has the area {round_up(delta, 3)}, which is delta at "
-        "epsilon 1.",
-        f"A count of 100 people with noise of standard deviation {NOISE:g}, and the same count with you. Epsilon says "
-        "how far the one curve is raised; delta is the area that sticks out above it all the same.",
+        "Epsilon is a factor between two curves, and delta is the part that the factor does not cover",
+        f"Two bell curves around 100 and 101, and a dashed curve, which is the left bell curve times e. Right of "
+        f"{first:.1f}, the right bell curve lies above the dashed curve. The area between these two curves is "
+        f"{round_up(delta, 3)}, which is delta at epsilon 1.",
+        f"One bell curve belongs to a count of 100 people with noise of standard deviation {NOISE:g}, and the other to "
+        "the same count with you. Epsilon says by which factor one curve is raised. Delta is the area of the other "
+        "curve above the raised curve.",
         parts,
         258,
     )
@@ -139,10 +140,10 @@ def guesses() -> Picture:
     )
     return Picture(
         "guesses",
-        "Right guesses of 100, by epsilon",
-        f"Bars of the number of right guesses among 100, all beginning with the 50 of tossing a coin: {told}.",
-        "The best that anybody can do who has to say whether your record was used, if both are as likely, where delta "
-        "is 0. Whatever else they know, and whatever computer they have.",
+        "Largest number of right guesses out of 100, by epsilon",
+        f"Bars show the number of right guesses out of 100. Each bar begins with the 50 of a coin toss: {told}.",
+        "The bars show how many of 100 guesses about the use of your record can be right, if both answers are equally "
+        "likely and delta is 0. The limit holds whatever the guesser knows, and however fast any computer is.",
         parts,
         bottom + 30,
     )
@@ -166,12 +167,12 @@ def sampling() -> Picture:
         parts.append(text(left - 8, 42 + 15 * YOU, "you", "end", RED))
     return Picture(
         "sampling",
-        "Which records are in which step, under two ways to make batches",
-        f"Two grids of {RECORDS} records by {STEPS} steps, with a dot where a record is in a batch. Left, Poisson "
-        "batches: columns differ in their number of dots, and a record may be in none or in several. Right, shuffled: "
-        "each record has one dot.",
-        "Left, every record tosses a coin of its own in every step, so that nobody can say whether you took part in a "
-        "step. Right, an epoch of a loader that shuffles: you are in exactly one step, for sure.",
+        "Records that take part in each step, for two ways of making batches",
+        f"Two grids of {RECORDS} records by {STEPS} steps, with a dot where a record is in a batch. On the left, with "
+        "Poisson batches, the columns have different numbers of dots, and a record may be in no batch or in several. "
+        "On the right, with shuffled batches, each record has one dot.",
+        "On the left, each record tosses its own coin in every step, so nobody can say whether you took part in a "
+        "step. On the right, in an epoch of a loader that shuffles, you take part in exactly one step.",
         parts,
         244,
     )
@@ -188,8 +189,8 @@ def composition() -> Charted:
     chart = Chart(
         "composition",
         "Epsilon after each epoch",
-        f"A curve that rises ever more slowly to {round_up(total, 3)} after {EPOCHS} epochs, and a dashed one far "
-        f"above it, which has reached {round_up(shown[-1][1], 3)} after {shown[-1][0]:g} epochs.",
+        f"A curve that rises ever more slowly to {round_up(total, 3)} after {EPOCHS} epochs, and a dashed curve far "
+        f"above it, which reaches {round_up(shown[-1][1], 3)} after {shown[-1][0]:g} epochs.",
         Axis("epochs", 0.0, float(EPOCHS)),
         Axis("ε at δ = 1e-5", 0.0, 4.6),
         composed,
@@ -199,8 +200,8 @@ def composition() -> Charted:
     )
     return Charted(
         chart,
-        "The longer a data set is used, the more is told. But privacy losses add up like the steps of somebody who "
-        "walks now this way, now that: the sum of the epsilons of all epochs (dashed) overstates it by far.",
+        "The longer a dataset is used, the more is revealed. However, privacy losses partly cancel, like steps in "
+        "random directions. The sum of the epsilons of all epochs (dashed) is therefore far too large.",
     )
 
 
@@ -212,15 +213,18 @@ def curve() -> Charted:
     upper = [(at["epsilon"], at["upper"]) for at in points if at["upper"] > 0]
     chart = Chart(
         "pairs",
-        "Delta against epsilon for one training",
+        "Delta against epsilon for one training run",
         f"A falling curve on a logarithmic axis, from {round_up(upper[0][1], 3)} at epsilon 0 to "
-        f"{round_up(upper[-1][1], 3)} at epsilon {round_up(upper[-1][0], 3)}; the point at delta 1e-5 is marked.",
+        f"{round_up(upper[-1][1], 3)} at epsilon {round_up(upper[-1][0], 3)}. The point at delta 1e-5 is marked.",
         Axis("ε", 0.0, upper[-1][0]),
         Axis("δ", 1e-8, 1.0, logarithmic=True),
         upper,
         mark=((bound.upper, DELTA), f"ε ≤ {round_up(bound.upper, 3)} at δ = 1e-5"),
     )
-    return Charted(chart, "One training, all its pairs. An epsilon without its delta is a point without a place.")
+    return Charted(
+        chart,
+        "All pairs of epsilon and delta of one training run. An epsilon without its delta determines no such pair.",
+    )
 
 
 def attack() -> Charted:
@@ -230,9 +234,9 @@ def attack() -> Charted:
     found = float(training(EPOCHS).profile().tpr(0.01).upper)
     chart = Chart(
         "attack",
-        "Members found against outsiders accused, by the best possible attack",
-        "A rising curve above the dashed line of guessing, on logarithmic axes; marked is a share of "
-        f"{round_up(found, 3)} at one of 0.01.",
+        "Members found by the best possible attack, against outsiders accused wrongly",
+        "A rising curve above the dashed line of guessing, on logarithmic axes. The marked point has a share of "
+        f"{round_up(found, 3)} of members and a share of 0.01 of outsiders.",
         Axis("share of outsiders who are accused wrongly", upper[0][0], 1.0, logarithmic=True),
         Axis("share of members who are found", upper[0][0], 1.0, logarithmic=True),
         upper,
@@ -240,7 +244,7 @@ def attack() -> Charted:
         guide_label="guessing",
     )
     note = Note((0.01, found), f"1 % accused, {round_up(100 * found, 3)} % found", (-10, -8))
-    return Charted(chart, "The whole promise in one line: no attack, known or unknown, is above it.", note)
+    return Charted(chart, "No attack, known or unknown, can be above this curve.", note)
 
 
 PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {
