@@ -96,7 +96,7 @@ def test_every_plan_is_in_the_gallery_and_has_a_page(generated: Path) -> None:
 def test_a_verdict_says_what_it_is_about_and_stands_beside_the_source_and_the_note(generated: Path) -> None:
     """A claim that is above the certified interval of a Poisson plan is no bound on a loader that shuffles."""
     header, _, *rows = read(generated, "gallery.md").splitlines()
-    assert header.startswith("| plan | for the plan's sampling, published is |")
+    assert header.startswith("| plan | verdict for the plan's sampling |")
     assert len([row for row in rows if row.split(" | ")[1] != "–"]) >= 32
     words = {row.split("]")[0].removeprefix("| ["): re.sub(r"[`\\]", "", row.split(" | ", 5)[-1]) for row in rows}
     for path in PLANS.glob("*.toml"):

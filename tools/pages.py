@@ -107,7 +107,7 @@ def keys() -> str:
 
 def gallery() -> str:
     """What each source of a plan in ``examples/plans`` claims, and what is certified, with a link to its page."""
-    table = "| plan | for the plan's sampling, published is | published | certified | delta | source, note, checker |\n"
+    table = "| plan | verdict for the plan's sampling | published | certified | delta | source, note, checker |\n"
     table += "| --- | --- | --- | --- | --- | --- |\n"
     for found in _compared():
         name = f"[{found.name}](generated/gallery/{found.name}.md)"
@@ -293,11 +293,11 @@ def _plan(found: Comparison) -> str:
     said = [f"Source: {_quoted(found)}."]
     said += [
         f"{title}: {_literal_text(published[key])}."
-        for key, title in (("accountant", "Accountant there"), ("note", "Note"))
+        for key, title in (("accountant", "Accountant of the source"), ("note", "Note"))
         if key in published
     ]
     said += [f"Checker: {_proof(found)}."] if _proof(found) else []
-    rows = [("published", found.claimed), ("certified", found.interval), ("published is", found.verdict)]
+    rows = [("published", found.claimed), ("certified", found.interval), ("verdict", found.verdict)]
     table = "".join(f"| {name} | {cell} |\n" for name, cell in rows if cell)
     drawn = pictures.privacy_curve(found)
     return (
