@@ -3,16 +3,10 @@
 The classes are defined in :mod:`hockeystick.questions.filters`, which also states what is proven of each.
 """
 
-from hockeystick.questions.filters import (
-    ApproximateDpFilter,
-    CurrencyFilter,
-    GdpFilter,
-    Odometer,
-    PrivacyFilter,
-    PureDpFilter,
-    RdpFilter,
-    ZcdpFilter,
-)
+from hockeystick.questions.filters.additive import GdpFilter, PureDpFilter, RdpFilter, ZcdpFilter
+from hockeystick.questions.filters.approximate import ApproximateDpFilter, Odometer
+from hockeystick.questions.filters.base import PrivacyFilter
+from hockeystick.questions.filters.currency import CurrencyFilter
 
 __all__ = [
     "ApproximateDpFilter",

@@ -7,7 +7,7 @@ from typing import Any
 
 from hockeystick.plan.file import rounds_in_order, rounds_to_dicts
 from hockeystick.plan.plan import Plan, Round
-from hockeystick.questions.filters import ApproximateDpFilter
+from hockeystick.questions.filters.approximate import ApproximateDpFilter
 from hockeystick.questions.ledger.budget import Budget, Whole
 from hockeystick.questions.ledger.entries import RUN, VOID
 from hockeystick.questions.ledger.ledger import RESERVED, Price, Receipt, Standing

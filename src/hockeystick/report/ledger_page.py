@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hockeystick.numerics.rounding import next_up
-from hockeystick.questions.filters import GdpFilter, PrivacyFilter
+from hockeystick.questions.filters.additive import GdpFilter
+from hockeystick.questions.filters.base import PrivacyFilter
 from hockeystick.questions.ledger.ledger import Ledger, Standing
 from hockeystick.questions.ledger.state import WHOLE
 from hockeystick.report.budget import STATES, down, guarantee_said, release_said, standing_json, unit_lines

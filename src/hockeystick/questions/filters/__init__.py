@@ -23,21 +23,3 @@ No filter composes the realised curves (trade-off functions or loss distribution
 budget. That is invalid in general, because later parameters may depend on earlier results [TKRH26, RHL+26]. The
 distinction between filters and odometers is due to [RRUV16].
 """
-
-from __future__ import annotations
-
-from hockeystick.questions.filters.additive import GdpFilter, PureDpFilter, RdpFilter, ZcdpFilter
-from hockeystick.questions.filters.approximate import ApproximateDpFilter, Odometer
-from hockeystick.questions.filters.base import PrivacyFilter
-from hockeystick.questions.filters.currency import CurrencyFilter
-
-__all__ = [
-    "ApproximateDpFilter",
-    "CurrencyFilter",
-    "GdpFilter",
-    "Odometer",
-    "PrivacyFilter",
-    "PureDpFilter",
-    "RdpFilter",
-    "ZcdpFilter",
-]

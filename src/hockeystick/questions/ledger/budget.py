@@ -18,15 +18,9 @@ from typing import Any, NamedTuple
 
 from hockeystick.plan.file import rounds_in_order, rounds_to_dicts
 from hockeystick.plan.plan import Round
-from hockeystick.questions.filters import (
-    ApproximateDpFilter,
-    GdpFilter,
-    PrivacyFilter,
-    PureDpFilter,
-    RdpFilter,
-    ZcdpFilter,
-)
-from hockeystick.questions.filters.base import Amounts
+from hockeystick.questions.filters.additive import GdpFilter, PureDpFilter, RdpFilter, ZcdpFilter
+from hockeystick.questions.filters.approximate import ApproximateDpFilter
+from hockeystick.questions.filters.base import Amounts, PrivacyFilter
 from hockeystick.questions.filters.currency import CurrencyFilter
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import POSITIVE, TARGET_DELTA, choice, unmet
