@@ -1,24 +1,22 @@
 """PyTorch: loaders that draw batches exactly as a plan assumes, and recognition of a given loader's scheme.
 
 :func:`loader` makes a ``DataLoader`` over the samplers of ``hockeystick.integrations.batches``. :func:`scheme_of`
-returns the sampling scheme of any ``DataLoader`` with the parameters for a plan, or reports that it is unknown. It
-recognises the samplers of ``batches``, torch and Opacus by their classes. Every other sampler is unknown, whatever its
-name.
+returns the sampling scheme of a ``DataLoader`` with its parameters, for a plan. It recognises the samplers of
+``batches``, torch and Opacus by their classes, and refuses every other sampler, whatever its name.
 
 >>> import torch
 >>> from torch.utils.data import DataLoader, TensorDataset
 >>> from hockeystick.integrations.batches import PoissonBatches
 >>> data = TensorDataset(torch.zeros(100, 3))
->>> scheme_of(loader(data, PoissonBatches(100, batch_size=10))).sampling
+>>> scheme_of(loader(data, PoissonBatches(100, batch_size=10)))
 Poisson(sample_rate=0.1, batch_size=10, dataset_size=100)
->>> scheme_of(DataLoader(data, batch_size=10, shuffle=True)).scheme
-'shuffled'
+>>> scheme_of(DataLoader(data, batch_size=10, shuffle=True))
+Shuffled(steps_per_epoch=10, batch_size=10, dataset_size=100, drop_last=False)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -29,7 +27,7 @@ from hockeystick.plan.sampling import Sampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.sampling.with_replacement import WithReplacement
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 try:
     import torch
@@ -37,7 +35,6 @@ try:
         BatchSampler,
         DataLoader,
         Dataset,
-        IterableDataset,
         RandomSampler,
         SequentialSampler,
         SubsetRandomSampler,
@@ -109,86 +106,36 @@ def _without_rows(batch: Any) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class Recognised:
-    """Sampling scheme recognised in a loader.
+def scheme_of(of: DataLoader[Any]) -> Sampling:
+    """Return the sampling scheme of a ``DataLoader`` with its parameters, for the round of a plan.
 
-    Attributes:
-        why: evidence and caveats, in one sentence.
-        sampling: scheme with its parameters; ``None`` if it is unknown.
-    """
-
-    why: str
-    sampling: Sampling | None = None
-
-    @property
-    def scheme(self) -> str | None:
-        """Name of the scheme in a plan file; ``None`` if it is unknown."""
-        return None if self.sampling is None else self.sampling.name
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The other keys of the scheme in a plan file."""
-        return {} if self.sampling is None else self.sampling.keys()
-
-
-def scheme_of(of: DataLoader[Any]) -> Recognised:
-    """Recognise the scheme by which a ``DataLoader`` draws its batches.
+    Records in the order of the dataset are shuffled batches too: every epoch cuts all records into batches. Use
+    adjacency ``replace-one`` for them, since adding or removing a record moves others to different batches.
 
     Raises:
         InvalidInputError: the argument is no ``DataLoader``, or the scheme refuses its sizes, such as more than 20
             expected draws of one record.
+        UnsupportedError: the scheme is unknown, or nothing is proven for it.
     """
     if not isinstance(of, DataLoader):
         raise InvalidInputError(f"give a torch.utils.data.DataLoader; received {type(of).__name__}", "loader")
-    if isinstance(of.dataset, IterableDataset):
-        return Recognised("the dataset is iterable and determines the order of its records itself")
     batches = of.batch_sampler
     if isinstance(batches, Batches):
-        return Recognised(f"drawn by {batches!r}", batches.sampling)
+        return batches.sampling
     if type(batches).__name__ in POISSON_OF_OPACUS and type(batches).__module__.startswith("opacus."):
-        rate = drawn(float(cast(Any, batches).sample_rate))
-        why = "Opacus' sampler includes each record independently in every step: these are Poisson batches"
-        return Recognised(why, Poisson(sample_rate=rate))
-    if type(batches) is not BatchSampler:
-        return Recognised(f"batches come from {type(batches).__name__}, an unknown sampler")
-    return _of_order(batches.sampler, batches.batch_size, batches.drop_last, len(cast(Sized, of.dataset)))
-
-
-def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Recognised:
-    """Recognise the scheme of a loader that cuts a sampler's sequence of indices into batches of equal size."""
-    if type(sampler) is SequentialSampler:
-        found = _shuffled(batch_size, size, drop_last)
-        why = (
-            f"every epoch cuts all records, in the order of the dataset, into batches of {batch_size}: there is no "
-            "sampling, and each record is in one step per epoch; use adjacency 'replace-one', because adding or "
-            "removing a record moves others to different batches in a fixed order"
-        )
-        return replace(found, why=why)
-    if type(sampler) is SubsetRandomSampler:
-        return _shuffled(batch_size, len(sampler.indices), drop_last)
-    if type(sampler) is WeightedRandomSampler:
-        if not sampler.replacement:
-            return Recognised("records are drawn by weight without replacement, for which nothing is proven")
-        weight = float((sampler.weights.max() / sampler.weights.sum()).item())
-        why = "each place in a batch is drawn by weight, with replacement; weight is the largest weight of a record"
-        return Recognised(why, WithReplacement(draws=batch_size, weight=weight))
-    if type(sampler) is not RandomSampler:
-        return Recognised(f"the order comes from {type(sampler).__name__}, an unknown sampler")
-    if sampler.replacement:
-        why = "each place in a batch is drawn from all records, with replacement"
-        return Recognised(why, WithReplacement(draws=batch_size, dataset_size=size))
-    if sampler.num_samples != size:
-        return Recognised(f"the sampler draws {sampler.num_samples} of {size} records per epoch")
-    return _shuffled(batch_size, size, drop_last)
-
-
-def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
-    left_over = size % batch_size
-    last = f", the last one of {left_over}" if left_over and not drop_last else ""
-    drops = drop_last and 0 < left_over < size
-    dropped = f", and {left_over} records per epoch are dropped" if drops else ""
-    why = (
-        f"a permutation of the records is cut into batches of {batch_size}{last}{dropped}: this is not Poisson sampling"
+        return Poisson(sample_rate=drawn(float(cast(Any, batches).sample_rate)))
+    sampler: Any = batches.sampler if type(batches) is BatchSampler else None
+    if type(sampler) in (SequentialSampler, SubsetRandomSampler, RandomSampler, WeightedRandomSampler):
+        batch = of.batch_sampler.batch_size
+        if type(sampler) is WeightedRandomSampler and sampler.replacement:
+            weight = float((sampler.weights.max() / sampler.weights.sum()).item())
+            return WithReplacement(draws=batch, weight=weight)  # the likeliest record is protected least
+        size = len(getattr(sampler, "data_source", sampler))
+        if getattr(sampler, "replacement", False):
+            return WithReplacement(draws=batch, dataset_size=size)
+        if type(sampler) is not WeightedRandomSampler and len(sampler) == size:
+            drops = of.batch_sampler.drop_last and 0 < size % batch < size
+            return Shuffled(batch_size=min(batch, size), dataset_size=size, drop_last=drops)
+    raise UnsupportedError(
+        f"no sampling scheme is known for batches from {type(batches).__name__} and {type(of.sampler).__name__}"
     )
-    return Recognised(why, Shuffled(batch_size=min(batch_size, size), dataset_size=size, drop_last=drops))
