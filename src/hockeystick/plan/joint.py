@@ -28,11 +28,8 @@ from fractions import Fraction
 from hockeystick.values.domains import NOISE, SENSITIVITY, list_of
 from hockeystick.values.exact import decimal
 
-MOST_PARTS = 100_000
-"""Largest number of releases or layers: more than networks have."""
-
-_NOISES = list_of(NOISE, most=MOST_PARTS).of("standard deviation of each noise / sensitivity of its release")  # domain
-_NORMS = list_of(SENSITIVITY, most=MOST_PARTS).of("clipping norm of each part")  # domain
+_NOISES = list_of(NOISE).of("standard deviation of each noise / sensitivity of its release")  # domain
+_NORMS = list_of(SENSITIVITY).of("clipping norm of each part")  # domain
 
 
 def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hockeystick.plan.users import USER
-from hockeystick.values.domains import cut
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.outward import MOST_ROWS, UP, and_more, html_table, rounded, shortest
+from hockeystick.values.words import LONG, cut
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
 
 RATES = (0.001, 0.01, 0.1)  # false-positive rates at which attacks are shown
-PARAMETERS = 120  # characters of the parameters of a round
 
 
 def plan_html(plan: Plan) -> str:
@@ -30,7 +29,7 @@ def plan_html(plan: Plan) -> str:
     for item in plan.to_dict()["round"][:MOST_ROWS]:
         keys = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
         often = f"{item['epochs']} epochs" if "epochs" in item else str(item["count"])
-        settings = cut(", ".join(f"{key} = {value}" for key, value in keys.items()), PARAMETERS)
+        settings = cut(", ".join(f"{key} = {value}" for key, value in keys.items()), LONG)
         rows.append((item["mechanism"], item.get("sampling", "none"), settings, often))
     heads = ("mechanism", "sampling", "parameters", "how often")
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""

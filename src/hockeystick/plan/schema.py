@@ -29,6 +29,7 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import (
     AT_LEAST_ZERO,
     COUNT,
+    SHOWN_LENGTH,
     TARGET_DELTA,
     AnyDomain,
     Domain,
@@ -42,7 +43,7 @@ from hockeystick.values.domains import (
     whole_numbers,
 )
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.exact import LONGEST, QUOTIENT, quotient, towards
+from hockeystick.values.exact import QUOTIENT, quotient, towards
 from hockeystick.values.formats import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
@@ -178,7 +179,7 @@ def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
 
     number = domain.schema()
     described = {"description": number.pop("description")} if "description" in number else {}
-    text = {"type": "string", "pattern": QUOTIENT.pattern, "maxLength": LONGEST}
+    text = {"type": "string", "pattern": QUOTIENT.pattern, "maxLength": SHOWN_LENGTH}
     return Key(check, {"anyOf": [number, text], **described}, missing)
 
 

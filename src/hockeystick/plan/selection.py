@@ -69,7 +69,7 @@ import numpy.typing as npt
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.numerics.meet import upper_end
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs.sides import WIDTH
 from hockeystick.plan.caveats import told
 from hockeystick.values import domains
@@ -225,9 +225,6 @@ PLACES = 64
 MARGIN = 1e-7
 """Relative accuracy of the root in epsilon."""
 
-LEAST_WEIGHT = 1e-305
-"""Least weight of a hinge: smaller ones are raised to it, since they would be lost below the range of a double."""
-
 Line = tuple[float, float]
 """The logarithms of a and b of a line ``a - b r``."""
 
@@ -241,7 +238,8 @@ FIRST = 1 - (1 - np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)]))
 """Masses v of the set A tried for the lower end; any v is sound for which 1 - v is a double."""
 
 LEAST = 1e-300
-"""Amount added to probabilities that are rounded up, which could otherwise be 0 below the range of a double."""
+"""Amount added to probabilities that are rounded up, and least weight of a hinge: both could otherwise be lost below
+the range of a double."""
 
 TARGET = domains.Domain(
     "0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, "the target delta", also=0.0
@@ -250,12 +248,6 @@ TARGET = domains.Domain(
 
 GAP = 1e-3
 """Target relative width of the error rates of tests."""
-
-LARGEST = 700.0
-"""Largest epsilon whose exponential is computed, for lines and for the lower end of delta.
-
-Beyond, it is replaced by this one: any line is sound, and the lower end only falls.
-"""
 
 WHY = f"{WIDTH}: the upper end holds for any selection, the lower end for selections that rank two tests first"
 """Reason for two different ends."""
@@ -445,7 +437,7 @@ def _hinges(log_weights: Array, shifts: Array) -> tuple[Array, Array]:
         hull.append(line)
     breaks = np.array([_crossing(one, two) for one, two in pairwise(hull)])
     falls = -np.diff(np.exp([log_height for log_height, _ in hull]))
-    return np.maximum(falls * math.exp(scale), LEAST_WEIGHT), breaks
+    return np.maximum(falls * math.exp(scale), LEAST), breaks
 
 
 def _crossing(one: Line, two: Line) -> float:
@@ -461,10 +453,10 @@ def _log_less(difference: float) -> float:
 def _gathered(weights: Array, shifts: Array) -> tuple[Array, Array]:
     """Return the hinges on :data:`PLACES` places, each split between two neighbours so that its mean ``1/r`` is kept.
 
-    All hinges of weight :data:`LEAST_WEIGHT` are moved to the farthest of their places, which may lie far beyond the
+    All hinges of weight :data:`LEAST` are moved to the farthest of their places, which may lie far beyond the
     other places.
     """
-    light = weights <= LEAST_WEIGHT
+    light = weights <= LEAST
     if light.any():
         kept, places = _gathered(weights[~light], shifts[~light])
         farthest = float(shifts[light].max())

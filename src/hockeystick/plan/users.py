@@ -75,7 +75,7 @@ from hockeystick.pairs.sides import Known
 from hockeystick.plan.caveats import told
 from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.sampling.base import Zeroed
-from hockeystick.plan.selection import Selection
+from hockeystick.plan.selection import MARGIN, Selection
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.band import Band
@@ -118,8 +118,6 @@ WHY = (
 SLIP = 16 * UNIT_ROUNDOFF  # relative margin for the roundings of a number derived from delta
 MOST_STEPS = 200  # steps of a group, with one evaluation of the trade-off function each
 GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # where delta of a larger group is tried
-TOLERANCE = 1e-7  # relative tolerance of the epsilon: a tenth of the default width of intervals
-FARTHEST = 1e6  # largest epsilon searched: a larger one promises nothing, and takes seconds to find
 
 
 def checked_unit(unit: object, records: object, partitions: object = None) -> tuple[str, int, int | None]:
@@ -390,7 +388,7 @@ class GroupProfile:
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
 
     def epsilon(self, delta: npt.ArrayLike) -> Band:
-        """Return the least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` if none is below 1e6.
+        """Return the least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` if none is below 1e4.
 
         Each upper end is an evaluated epsilon with ``delta_k(eps) <= delta``; the lower end is the one for a single
         record.
@@ -416,10 +414,10 @@ class GroupProfile:
         def met(epsilon: float) -> bool:
             return float(self._deltas(np.array(epsilon))) <= target
 
-        low, high = bracket(met, 0.0, max(start, 1e-9), FARTHEST)
-        if high == FARTHEST:
+        low, high = bracket(met, 0.0, max(start, 1e-9), domains.MOST_EPSILON)
+        if high == domains.MOST_EPSILON:
             return math.inf
-        while high - low > TOLERANCE * max(high, TOLERANCE):
+        while high - low > MARGIN * max(high, MARGIN):
             middle = 0.5 * (low + high)
             low, high = (low, middle) if met(middle) else (middle, high)
         return high

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple, TypeVar
 
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from hockeystick.directions.certified import by_core, checked_gap, core_rounds, epsilons_asked
 from hockeystick.directions.two_sided import delta_of
-from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.rounds import GaussianRounds
 from hockeystick.plan.plan import Plan, asked_delta
@@ -32,12 +31,6 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError
 Array = npt.NDArray[np.float64]
 Quantity = Literal["epsilon", "delta"]
 T = TypeVar("T")  # result of a function that may be refused
-
-WIDE = 1e-3  # relative width of epsilon or delta beyond which a plan is computed alone
-MANY_EXPECTED = 30.0
-"""Expected draws of a record from which on a plan that misses the default gap is computed alone: the engine for one
-plan then takes 2 ms and is narrow enough. With fewer it takes 10 to 400 ms, and gains a digit at most.
-"""
 
 
 def epsilons(
@@ -205,13 +198,8 @@ def _by_batch(keys: list[Key], quantity: Quantity, gap: float | None) -> dict[Ke
             if one is None:
                 continue
             width, size = one.upper - one.lower, one.upper if quantity == "epsilon" else 1.0
-            if width > (gap or DEFAULT_GAP) * size:
-                # the engine for one plan narrows the interval of many expected draws quickly
-                expected = sum(rate * count for _, rate, count in key.rounds.kinds)
-                if gap is not None or width > WIDE * size or expected >= MANY_EXPECTED:
-                    continue
-                one = replace(one, reason=TOO_WIDE)
-            answers[key] = one if quantity == "epsilon" else delta_of(one)
+            if width <= (gap or DEFAULT_GAP) * size:
+                answers[key] = one if quantity == "epsilon" else delta_of(one)
     return answers
 
 

@@ -36,9 +36,6 @@ WAYS = (
 CUT_MARGIN = 4.0
 """Margin of the batch limit over the mean Poisson batch size, in standard deviations."""
 
-NOISE_TOLERANCE = 1e-4
-"""Relative tolerance of the calibrated noise."""
-
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
@@ -128,7 +125,7 @@ def _row(plan: Plan, kind: type[Sampling], delta: float, target: Epsilon | None)
 def _noise(plan: Plan, target: Epsilon) -> float | None:
     """Return the smallest noise multiplier, the same in all rounds, that meets the target; None if there is none."""
     try:
-        return float(calibrate(plan, "noise-multiplier", target, tolerance=NOISE_TOLERANCE))
+        return float(calibrate(plan, "noise-multiplier", target))
     except (InvalidInputError, UnreachableError):  # no such key, several values of it, or no valid value
         return None
 

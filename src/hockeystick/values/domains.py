@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 MAX_COUNT = 10**12
 """Largest accepted count of rounds, records or steps."""
 
-MAX_ITEMS = 10_000
+MAX_ITEMS = 20_000
 """Largest number of elements of a list parameter: curves, laws and matrices in real use are far shorter, and a plan
-file of a hundred rounds with such lists can still be read."""
+file of twenty rounds with such lists can still be read."""
 
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,

@@ -6,14 +6,19 @@ import math
 import numbers
 import re
 import sys
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
+
+from hockeystick.values.words import SHOWN_LENGTH
 
 TEXT = re.compile(r"^([0-9]+/0*[1-9][0-9]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?)$")
 """Pattern of a fraction in text: a quotient of whole numbers, or a decimal."""
 
 MAX_DIGITS = 4000
 """Longest text of a fraction, and most digits of its numerator or denominator: more take seconds to compute with."""
+
+PRECISE = Context(prec=60, Emax=10**9, Emin=-(10**9))
+"""Decimal arithmetic for the laws of counts."""
 
 
 def decimal(value: float) -> Fraction:
@@ -47,8 +52,6 @@ def fraction(value: object) -> Fraction | None:
 QUOTIENT = re.compile(r"^([0-9][0-9_]*(?:\.[0-9]+)?)(?:/([0-9][0-9_]*(?:\.[0-9]+)?)|(%))$")
 """Pattern of text such as ``1/60000``, ``256/60_000`` or ``0.5%``, as people write rates and deltas."""
 
-LONGEST = 60  # longest text of a quotient, in characters: more digits than any count has
-
 
 def quotient(text: str) -> Fraction | None:
     """Return a quotient or a percentage as a fraction; ``None`` if the text is neither.
@@ -56,7 +59,7 @@ def quotient(text: str) -> Fraction | None:
     >>> quotient("256/60_000"), quotient("0.5%"), quotient("1/0"), quotient("0.5")
     (Fraction(8, 1875), Fraction(1, 200), None, None)
     """
-    found = QUOTIENT.match(text.strip()) if len(text) <= LONGEST else None
+    found = QUOTIENT.match(text.strip()) if len(text) <= SHOWN_LENGTH else None
     if found is None:
         return None
     above, below = Fraction(found[1].replace("_", "")), Fraction((found[2] or "100").replace("_", ""))

@@ -10,11 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 SHOWN_LENGTH = 60
 """Largest length, in characters, of a received value in a message."""
 
-PLACE_LENGTH = 300
-"""Largest length, in characters, of a file name in a message: enough for real paths."""
-
-LOOKED_AT = 1000
-"""Characters at each end of a value's text that are made printable: more than are shown, fewer than a file may hold."""
+LONG = 300
+"""Largest length, in characters, of a file name or another whole line in a message: enough for real paths."""
 
 
 def choice(
@@ -69,13 +66,13 @@ def shown(value: object) -> str:
 
 def place(path: object) -> str:
     """Return the name of a file or another source as shown to users: on one line, cut if it is very long."""
-    return cut(str(path), PLACE_LENGTH)
+    return cut(str(path), LONG)
 
 
 def cut(text: str, length: int = SHOWN_LENGTH) -> str:
     """Return the text on one line, cut in the middle to ``length`` characters if it is longer."""
-    if len(text) > 2 * LOOKED_AT:
-        text = f"{text[:LOOKED_AT]}...{text[-LOOKED_AT:]}"
+    if len(text) > 4 * LONG:  # a file may hold any length, and only the two ends are shown
+        text = f"{text[: 2 * LONG]}...{text[-2 * LONG :]}"
     text = one_line(text)
     return text if len(text) <= length else f"{text[: length - 20]}...{text[-17:]}"
 

@@ -7,19 +7,14 @@ from typing import Annotated
 
 from hockeystick.pairs.discrete import DiscreteGaussianPair
 from hockeystick.pairs.exact import ExactDiscreteGaussian
-from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
-from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, MOST_COUNTS, NoiseOnCount
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, unmet, whole_numbers
-from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.exact import decimal
 
-MOST = 500
-"""Largest parameter of the noise, in counts, and largest sensitivity; outcomes within 40 of it are resolved."""
-
-NOISE = Domain("a number from 0.01 to 500", {"minimum": 0.01, "maximum": MOST})
-"""Parameter of the noise over the sensitivity; their product is at most :data:`MOST`, too."""
+NOISE = Domain("a number from 0.01 to 500", {"minimum": 0.01, "maximum": MOST_COUNTS})
+"""Parameter of the noise over the sensitivity; their product is at most :data:`MOST_COUNTS`, too."""
 
 _TIGHT = Claim(
     Status.TIGHT, "Canonne, Kamath, Steinke 2020 [CKS20], for its law; proof of the pair in pairs/discrete.py"
@@ -27,7 +22,7 @@ _TIGHT = Claim(
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(NoiseOnSum):
+class DiscreteGaussian(NoiseOnCount):
     """Whole-number noise, of probability proportional to ``e^(-k^2 / 2 sigma^2)``, on a count.
 
     Args:
@@ -44,7 +39,7 @@ class DiscreteGaussian(NoiseOnSum):
     """
 
     noise_multiplier: Annotated[float, NOISE.of("parameter sigma of the noise / sensitivity")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change in the count due to one record")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST_COUNTS).of("maximum change in the count due to one record")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "discrete-gaussian"
@@ -56,30 +51,15 @@ class DiscreteGaussian(NoiseOnSum):
     def __post_init__(self) -> None:
         super().__post_init__()
         sigma = self.noise_multiplier * self.sensitivity
-        if sigma > MOST:
-            raise unmet("noise_multiplier", f"times sensitivity must be at most {MOST}", sigma, "count in larger units")
+        if sigma > MOST_COUNTS:
+            rule = f"times sensitivity must be at most {MOST_COUNTS}"
+            raise unmet("noise_multiplier", rule, sigma, "count in larger units")
 
     def at(self, distance: int) -> DiscreteGaussianPair:
         """Return the pair of noise centred at a distance against noise centred at 0."""
-        return DiscreteGaussianPair(
-            distance * self.sensitivity, (decimal(self.noise_multiplier) * self.sensitivity) ** 2
-        )
+        return DiscreteGaussianPair(self.counts(distance), (decimal(self.noise_multiplier) * self.sensitivity) ** 2)
 
     def exact(self, direction: Direction) -> ExactDiscreteGaussian:
         """Return the noise in exact numbers."""
         pair = self.at(self.distance(direction))
         return ExactDiscreteGaussian(pair.distance, pair.variance)
-
-    def of_many(self, direction: Direction, records: int) -> Known | None:
-        """Return the pair at ``records`` times the distance of one record; equal records attain it (``plan/users.py``).
-
-        Raises:
-            UnsupportedError: the distance is too large for the outcomes to be resolved.
-        """
-        distance = records * self.distance(direction) * self.sensitivity
-        if distance > 2 * MOST:
-            raise UnsupportedError(
-                f"mechanism {self.name!r} is supported up to a distance of {2 * MOST} counts between neighbouring "
-                f"datasets; received {distance}: fewer records_per_unit, or count in larger units"
-            )
-        return super().of_many(direction, records)

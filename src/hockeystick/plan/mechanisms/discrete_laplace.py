@@ -12,10 +12,10 @@ from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, whole_numbers
+from hockeystick.values.domains import NOISE, SENSITIVITY, whole_numbers
 from hockeystick.values.exact import decimal
 
-MOST = 2**20
+MOST = int(SENSITIVITY.keywords["maximum"])
 """Largest sensitivity: each count between the two laws has a loss of its own."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/discrete.py")  # in every direction

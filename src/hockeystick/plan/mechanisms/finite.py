@@ -9,9 +9,6 @@ from hockeystick.pairs.finite import FinitePair
 from hockeystick.plan.mechanisms.base import Mechanism, Property, refused
 from hockeystick.values.adjacency import Direction
 
-MOST_OUTCOMES = 5000
-"""Largest number of outcomes, or of corners of a trade-off function, since each likelihood ratio is a fraction."""
-
 LAWS_ALONE = refused(
     "distributions with and without a record say nothing about a zero contribution; if that equals the absence of the "
     "record, use adjacency 'add-or-remove'"

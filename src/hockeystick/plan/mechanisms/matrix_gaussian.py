@@ -13,10 +13,10 @@ import numpy as np
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import GaussianPair
 from hockeystick.pairs.sides import Between
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status, claims_of
+from hockeystick.plan.mechanisms.base import AS_ABSENT, MOST_LISTED, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.plan.mechanisms.strategy import MOST_ERROR, Array, Sensitivity, Strategy
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, Domain, Names, list_of, unmet, whole_numbers
+from hockeystick.values.domains import MAX_ITEMS, NOISE, Domain, Names, list_of, unmet, whole_numbers
 from hockeystick.values.errors import InvalidInputError
 
 NUMBER = Domain("a number from -1e6 to 1e6", {"minimum": -1e6, "maximum": 1e6})
@@ -25,11 +25,11 @@ GIVEN = ("coefficients", "inverse_coefficients", "blt_decay", "matrix", "tree_de
 """Keys of which exactly one gives the strategy."""
 
 COLUMNS, NONE = "columns", "none"
-LEAST, MOST = 1e-100, 1e100
-"""Sizes of the diagonal and of all coefficients, between which squares are in the range of a double."""
+MOST = 1e100
+"""Largest size of a coefficient, and of the reciprocal of one on the diagonal: their squares are normal doubles."""
 
 KEPT = 8  # cached strategies, of the latest plans
-MOST_STEPS, MOST_PARTICIPATIONS = 10_000, 1000  # a second or so of work
+MOST_STEPS = MAX_ITEMS  # a second or so of work, like MOST_LISTED participations
 MOST_LEVELS = MOST_STEPS.bit_length() + 1  # of the tree over so many steps
 
 _CITED = "Denisov, McMahan, Rush, Smith, Thakurta 2022 [DMR+22]; sensitivity and proof in plan/mechanisms/strategy.py"
@@ -87,14 +87,15 @@ class MatrixGaussian(Mechanism):
     ]
     norm: Annotated[str, Names((COLUMNS, NONE), "whether the columns of the matrix are divided by their norms")]
     max_participations: Annotated[
-        int | None, whole_numbers(1, MOST_PARTICIPATIONS).of("maximum number of steps in which one record takes part")
+        int | None, whole_numbers(1, MOST_LISTED).of("maximum number of steps in which one record takes part")
     ] = None
     coefficients: Annotated[tuple[float, ...] | None, list_of(NUMBER).of("first column of the matrix")] = None
     inverse_coefficients: Annotated[tuple[float, ...] | None, list_of(NUMBER).of("first column of the inverse")] = None
     blt_decay: Annotated[tuple[float, ...] | None, list_of(DECAY, most=100).of("decays of the buffers")] = None
     blt_scale: Annotated[tuple[float, ...] | None, list_of(NUMBER, most=100).of("scales of the buffers")] = None
     matrix: Annotated[
-        tuple[tuple[float, ...], ...] | None, list_of(list_of(NUMBER, most=1000), most=1000).of("rows of the matrix")
+        tuple[tuple[float, ...], ...] | None,
+        list_of(list_of(NUMBER, most=MOST_LISTED), most=MOST_LISTED).of("rows of the matrix"),
     ] = None
     tree_depth: Annotated[int | None, whole_numbers(1, MOST_LEVELS).of("number of levels of the tree")] = None
 
@@ -116,9 +117,9 @@ class MatrixGaussian(Mechanism):
                 "blt_decay and blt_scale must be given together and have the same length", "blt_scale"
             )
         room = -(-self.steps // self.min_separation)
-        if self.participations > MOST_PARTICIPATIONS:
+        if self.participations > MOST_LISTED:
             raise InvalidInputError(
-                f"max_participations is missing, and its default {room} exceeds {MOST_PARTICIPATIONS}; give it, or a "
+                f"max_participations is missing, and its default {room} exceeds {MOST_LISTED}; give it, or a "
                 "larger min_separation",
                 "max_participations",
             )
@@ -254,9 +255,10 @@ def _strategy(
         found = Strategy.dense(np.abs(rows) if absolute else rows)
     else:
         coefficients, doubt = _coefficients(steps, key, np.array(value), scale)
-        if not abs(coefficients[0]) >= LEAST:
+        if not abs(coefficients[0]) >= 1 / MOST:
             raise InvalidInputError(
-                f"the first coefficient must be at least {LEAST:g} in magnitude; received {float(coefficients[0])!r}",
+                f"the first coefficient must be at least {1 / MOST:g} in magnitude; received "
+                f"{float(coefficients[0])!r}",
                 "coefficients",
             )
         if not np.abs(coefficients).max() <= MOST:
@@ -297,10 +299,10 @@ def _rows(rows: tuple[tuple[float, ...], ...], steps: int) -> Array:
     if len(rows) != steps or any(len(row) != steps for row in rows):
         raise InvalidInputError(f"matrix must have {steps} rows of {steps} numbers, one for each step", "matrix")
     matrix: Array = np.array(rows)
-    if np.triu(matrix, 1).any() or np.abs(np.diagonal(matrix)).min() < LEAST:
+    if np.triu(matrix, 1).any() or np.abs(np.diagonal(matrix)).min() < 1 / MOST:
         raise InvalidInputError(
-            f"matrix must be lower triangular, with diagonal entries of at least {LEAST:g} in magnitude, because the "
-            "noise of a step may depend on earlier steps only",
+            f"matrix must be lower triangular, with diagonal entries of at least {1 / MOST:g} in magnitude, because "
+            "the noise of a step may depend on earlier steps only",
             "matrix",
         )
     return matrix

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of, refused
-from hockeystick.plan.mechanisms.finite import LAWS_ALONE, MOST_OUTCOMES, FiniteMechanism
+from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
 
@@ -39,12 +39,8 @@ class Pmf(FiniteMechanism):
     (0.0, 0.6931471805599453)
     """
 
-    p: Annotated[
-        tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_OUTCOMES).of("probabilities with the record")
-    ]
-    q: Annotated[
-        tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_OUTCOMES).of("probabilities without the record")
-    ]
+    p: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY).of("probabilities with the record")]
+    q: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY).of("probabilities without the record")]
 
     name = "pmf"
     claims = claims_of(_TIGHT, _REPLACED)

@@ -14,6 +14,7 @@ from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import Mechanism
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain
+from hockeystick.values.errors import UnsupportedError
 
 FULL_DISTANCE = 2.0  # largest change of a sum by replacing a record, in norm bounds
 
@@ -22,6 +23,9 @@ DISTANCE = Domain(
     "replacement)",
     {"enum": [1, 2]},
 )
+
+MOST_COUNTS = 500
+"""Largest standard deviation, or parameter, of whole-number noise with a table of outcomes, and largest sensitivity."""
 
 
 class NoiseOnSum(Mechanism):
@@ -80,3 +84,27 @@ class NoiseOnSum(Mechanism):
             "replace_one_distance = 1 requires adjacency 'replace-one', because it bounds the change when a record is "
             "replaced, not the contribution of one record"
         )
+
+
+class NoiseOnCount(NoiseOnSum):
+    """Whole-number noise on a count, whose outcomes are resolved one by one.
+
+    Attributes:
+        sensitivity: largest change of the count by one record.
+    """
+
+    sensitivity: int
+
+    def counts(self, distance: int) -> int:
+        """Return a distance, in units of one record's bound, in counts.
+
+        Raises:
+            UnsupportedError: the distance is too large for the outcomes to be resolved, for users with many records.
+        """
+        found = distance * self.sensitivity
+        if found > 2 * MOST_COUNTS:
+            raise UnsupportedError(
+                f"mechanism {self.name!r} is supported up to a distance of {2 * MOST_COUNTS} counts between "
+                f"neighbouring datasets; received {found}: fewer records_per_unit, or count in larger units"
+            )
+        return found

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
 from typing import Annotated
@@ -44,18 +44,13 @@ import numpy as np
 from hockeystick.pairs.base import Array
 from hockeystick.pairs.discrete import LEFT_OUT, CutNoisePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
-from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, MOST_COUNTS, NoiseOnCount
 from hockeystick.values.domains import Domain, whole_numbers
-from hockeystick.values.errors import UnsupportedError
-from hockeystick.values.exact import decimal
+from hockeystick.values.exact import PRECISE, decimal
 
-MOST = 500
-"""Largest sensitivity, and largest standard deviation of the noise, in counts."""
-
-VARIANCE = Domain(f"a number from 0.01 to {MOST**2}", {"minimum": 0.01, "maximum": MOST**2})
+VARIANCE = Domain(f"a number from 0.01 to {MOST_COUNTS**2}", {"minimum": 0.01, "maximum": MOST_COUNTS**2})
 """Variance of the noise."""
 
-DIGITS = 40  # of the ratios of masses and of the sums of their logarithms
 
 _TIGHT = Claim(Status.TIGHT, "proof in plan/mechanisms/skellam.py")
 
@@ -82,7 +77,7 @@ class SkellamPair(CutNoisePair):
         """Return the losses and the log-masses, from the ratios of neighbouring masses."""
         last = self.distance + self.reach
         near, away = (abs(x - centre).astype(np.int64) for centre in (0, self.distance))
-        with localcontext(Context(prec=DIGITS)):
+        with localcontext(PRECISE):
             v, ratio = Decimal(self.variance.numerator) / self.variance.denominator, Decimal(1)
             ratios = [ratio := 1 / (2 * k / v + ratio) for k in range(2 * last, 0, -1)]
             logs = (Decimal(math.log1p(r - 1) if r > 0.5 else math.log(r)) for r in ratios[: -last - 1 : -1])
@@ -93,7 +88,7 @@ class SkellamPair(CutNoisePair):
 
 
 @dataclass(frozen=True)
-class Skellam(NoiseOnSum):
+class Skellam(NoiseOnCount):
     """Skellam noise on a count: the difference of two independent Poisson variables, each of mean ``variance / 2``.
 
     Args:
@@ -109,7 +104,7 @@ class Skellam(NoiseOnSum):
     """
 
     variance: Annotated[float, VARIANCE.of("variance of the noise, in squares of counts")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change in the count due to one record")] = 1
+    sensitivity: Annotated[int, whole_numbers(1, MOST_COUNTS).of("maximum change in the count due to one record")] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "skellam"
@@ -119,15 +114,5 @@ class Skellam(NoiseOnSum):
     properties = frozenset({Property.SUM})
 
     def at(self, distance: int) -> SkellamPair:
-        """Return the pair of noise centred at a distance against noise centred at 0.
-
-        Raises:
-            UnsupportedError: the distance is too large for the outcomes to be resolved, for users with many records.
-        """
-        counts = distance * self.sensitivity
-        if counts > 2 * MOST:
-            raise UnsupportedError(
-                f"mechanism {self.name!r} is supported up to a distance of {2 * MOST} counts between neighbouring "
-                f"datasets; received {counts}: fewer records_per_unit, or count in larger units"
-            )
-        return SkellamPair(counts, decimal(self.variance))
+        """Return the pair of noise centred at a distance against noise centred at 0."""
+        return SkellamPair(self.counts(distance), decimal(self.variance))

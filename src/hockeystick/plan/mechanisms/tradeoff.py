@@ -10,7 +10,7 @@ from typing import Annotated
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import of_trade_off
 from hockeystick.plan.mechanisms.base import Claim, Status, claims_of, refused
-from hockeystick.plan.mechanisms.finite import LAWS_ALONE, MOST_OUTCOMES, FiniteMechanism
+from hockeystick.plan.mechanisms.finite import LAWS_ALONE, FiniteMechanism
 from hockeystick.values.domains import EXACT_PROBABILITY, list_of
 from hockeystick.values.errors import InvalidInputError
 
@@ -40,8 +40,8 @@ class Tradeoff(FiniteMechanism):
     (-1.0986122886681098, 1.0986122886681098)
     """
 
-    alphas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_OUTCOMES).of("false-positive rates")]
-    betas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_OUTCOMES).of("false-negative rates")]
+    alphas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY).of("false-positive rates")]
+    betas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY).of("false-negative rates")]
 
     name = "tradeoff"
     claims = claims_of(_TIGHT, _REPLACED)

@@ -79,7 +79,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sampled.allocation import epoch
@@ -137,10 +137,6 @@ CAUTION = (
 
 BOTH = math.sqrt(5.0)
 """Distance of two Gaussian rounds, at 2 and at 1, together."""
-
-SPARE = 4
-"""Bound on the error of the product of that distance and a mu, in units in the last place."""
-
 
 LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 4.0, 20_000
 """Range of the epochs of random allocation whose pair is composed; others use a function of the outcome."""
@@ -262,7 +258,7 @@ class Shuffled(Sampling):
         if direction.keeps_places:
             return own_pair(mechanism, direction)
         mu = mu_of(mechanism.with_against_without())
-        return GaussianPair(2 * mu if self.dropped else next_up(BOTH * mu, SPARE))
+        return GaussianPair(2 * mu if self.dropped else next_up(BOTH * mu, ULPS))
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the upper pair, one unsampled round per epoch, and lower pairs, epochs of random allocation."""
@@ -331,7 +327,7 @@ def _allocated(mu: float, weight: Fraction, steps: int, add: bool) -> Dominating
     present = weight * steps
     if LEAST_MU <= mu <= MOST_MU and steps <= MOST_STEPS:
         return epoch(mu, ((weight, steps),), 1 - present, add)
-    summed = GaussianPair(next_down(mu / math.sqrt(steps), SPARE))
+    summed = GaussianPair(next_down(mu / math.sqrt(steps), ULPS))
     if present == 1:
         return summed
     return (PoissonAddPair if add else PoissonRemovePair)(summed, next_down(float(present)))

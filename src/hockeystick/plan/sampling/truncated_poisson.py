@@ -36,7 +36,7 @@ contributions, ``x - y`` and ``-y``, of norms at most 2, sampled at the rate q'.
 *replaced* record under Poisson sampling at noise s / 2 (Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13),
 in both orders of the laws. This is the published mixture (Ganesh 2025, in dp_accounting). *Below*: the same instance.
 
-**Numbers.** Binomial tails are computed in Decimal, to DIGITS digits, from a first term and decreasing ratios. The
+**Numbers.** Binomial tails are computed in Decimal, to 60 digits, from a first term and decreasing ratios. The
 first term is computed by Stirling's series, whose error is below the first omitted term of the series. A geometric
 series bounds the rest of each sum. If w or 1 - w is less than LEAST, its law is replaced by infinite loss with the same
 mass.
@@ -45,7 +45,7 @@ mass.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, factorial
@@ -64,10 +64,7 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status,
 from hockeystick.plan.sampling.base import Sampling, Zeroed, mu_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.exact import decimal
-
-DIGITS = 50
-"""Decimal digits of binomial laws."""
+from hockeystick.values.exact import PRECISE, decimal
 
 RELATIVE_REST = Decimal("1e-40")
 """Relative size of the neglected rest of a sum of binomial probabilities."""
@@ -183,7 +180,7 @@ def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, f
     """
     if rate == 1:  # all others are sampled
         return 0.0, 1.0, most / records
-    with localcontext(Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))):
+    with localcontext(PRECISE):
         w = upper_tail(records - 1, rate, most)
         if w < Decimal(LEAST):
             return 1.0, 0.0, float(rate)

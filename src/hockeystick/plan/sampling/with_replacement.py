@@ -39,7 +39,7 @@ gets stochastically larger, so the upper pair covers every record.
 **Cut of the binomial law.** The terms k > N have the total mass T. In the upper pair they are put at infinite loss,
 from which a random map restores them. In the lower pair they are put at k = 0, which makes K smaller. T is at most CUT
 times the probability that the record is not drawn at all. The sum beyond N is at most its first term over ``1 - r``,
-where r is the ratio of its first two terms, as the ratios fall. Weights are computed in DIGITS decimal digits, and
+where r is the ratio of its first two terms, as the ratios fall. Weights are computed in 60 decimal digits, and
 rounded to doubles, as ``pairs/mixture.py`` allows.
 """
 
@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -64,13 +64,10 @@ from hockeystick.plan.sampling.base import Sampling, Zeroed, mu_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.exact import decimal
+from hockeystick.values.exact import PRECISE, decimal
 
 CUT = Decimal("1e-32")
 """Neglected rest of the binomial law, relative to the probability that the record is not drawn."""
-
-DIGITS = Context(prec=60)
-"""Decimal digits of the binomial law."""
 
 MOST_DRAWN = 20
 """Largest average number of draws of a record: beyond it sampling hides nothing, and the law has hundreds of terms."""
@@ -278,7 +275,7 @@ def binomial(draws: int, weight: Fraction) -> Draws:
     The probability of the tail is at most CUT times that of no draw.
     """
     numerator, denominator = Decimal(weight.numerator), Decimal(weight.denominator)
-    with localcontext(DIGITS):
+    with localcontext(PRECISE):
         odds = numerator / (denominator - numerator)
         none = ((denominator - numerator) / denominator) ** draws
         weights: list[Decimal] = []
@@ -294,4 +291,4 @@ def binomial(draws: int, weight: Fraction) -> Draws:
             weights.append(each)
         some = sum(weights, Decimal(0))
     cut = max(float(left), TINY) if left else 0.0  # the cut tail is positive even if it underflows
-    return Draws(tuple(map(float, weights)), float(DIGITS.subtract(Decimal(1), some)), float(some), cut)
+    return Draws(tuple(map(float, weights)), float(PRECISE.subtract(Decimal(1), some)), float(some), cut)

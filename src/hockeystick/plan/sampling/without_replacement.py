@@ -46,6 +46,7 @@ from typing import Annotated
 
 import numpy as np
 
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs import (
     DominatingPair,
     GaussianPair,
@@ -117,9 +118,6 @@ _WHY = (
 
 _LOPSIDED = "the theorem on fixed-size batches requires a pair under replacement that equals its mirror image"
 """Refusal of a base pair that is not its own mirror image."""
-
-MIRRORED = 1e-9
-"""Largest difference of masses of a pair and its mirror image that counts as rounding."""
 
 
 @dataclass(frozen=True)
@@ -288,6 +286,6 @@ def _mirrored(base: DominatingPair) -> DominatingPair:
     above += float(np.exp(atoms.log_q[atoms.loss > 0]).sum())
     below += float(np.exp(atoms.log_p[atoms.loss < 0]).sum())
     low, high = base.loss_range
-    if abs(above - below) > MIRRORED or low != -high:
+    if abs(above - below) > SPARE or low != -high:
         raise UnsupportedError(_LOPSIDED)
     return base

@@ -36,11 +36,10 @@ from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import MAX_COUNT, one_line, shown, unmet, whole_numbers
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.outward import six_digits
+from hockeystick.values.words import LONG
 
 RESERVED = "reserved"
 """State of a release that its token can still give back; the other states are the kinds of the settling entries."""
-
-MOST_TEXT = 200  # longest name, id or person, in characters
 
 
 @dataclass(frozen=True)
@@ -508,8 +507,8 @@ def _rounds(releases: Round | Iterable[Round]) -> list[Round]:
 
 
 def _text(value: Any, key: str, *, empty: bool = False) -> str:
-    if not isinstance(value, str) or not (empty or value.strip()) or len(value) > MOST_TEXT or not value.isprintable():
-        raise unmet(key, f"must be a line of 1 to {MOST_TEXT} characters", value)
+    if not isinstance(value, str) or not (empty or value.strip()) or len(value) > LONG or not value.isprintable():
+        raise unmet(key, f"must be a line of 1 to {LONG} characters", value)
     return value
 
 
