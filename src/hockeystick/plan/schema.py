@@ -51,7 +51,7 @@ EPOCHS = whole_numbers().of(
     "passes over the data, instead of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
     "sample_rate); for a partial pass, give count"
 )
-"""Domain of the key ``epochs``."""
+"""Domain of the key ``epochs``, the number of passes over the data."""
 
 MAX_ROUNDS = 100_000
 """Largest number of round tables in a plan: so many different ones, of a hundred bytes each, fill the largest file."""

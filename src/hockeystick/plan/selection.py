@@ -207,7 +207,7 @@ def _relation(direction: Direction) -> Adjacency:
 
 
 SPARE = 1e-12
-"""Relative: pays for some tens of roundings of a closed form."""
+"""Relative charge for the roundings of a closed form, of which there are some tens."""
 
 RATES = np.concatenate([[0.0], np.geomspace(1e-15, 1.0, 3000)])
 """The ends of the strata of u: within each, w and T are replaced by their largest values."""
@@ -247,13 +247,13 @@ TARGET = domains.Domain(
 """Domain of the target delta, which is divided by the expected number of runs."""
 
 GAP = 1e-3
-"""Target relative width of the error rates of tests."""
+"""Target relative width of the error rates of the tests for the lower end."""
 
 WHY = f"{WIDTH}: the upper end holds for any selection, the lower end for selections that rank two tests first"
-"""Reason for two different ends."""
+"""Reason why the two ends of an answer about a selection differ."""
 
 ONE_ORDERING = "there is no lower bound, because it would need both orderings of two neighbouring datasets"
-"""Reason for a missing lower end."""
+"""Reason why an answer for one ordering of the datasets has no lower end."""
 
 
 class Selection:

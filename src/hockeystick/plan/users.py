@@ -113,7 +113,7 @@ WHY = (
     "no pair is proven for all of a user's records together, so the upper end follows by group privacy from the "
     "curve of one record and the lower end is for a user with one record"
 )
-"""Reason for different ends."""
+"""Reason why the two ends of an answer by group privacy differ."""
 
 SLIP = 16 * UNIT_ROUNDOFF  # relative margin for the roundings of a number derived from delta
 MOST_STEPS = 200  # steps of a group, with one evaluation of the trade-off function each

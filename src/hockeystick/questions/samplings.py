@@ -39,7 +39,7 @@ CUT_MARGIN = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Training under one sampling scheme.
+    """Training under one sampling scheme, with its epsilon and the noise for a target.
 
     Attributes:
         scheme: the scheme.

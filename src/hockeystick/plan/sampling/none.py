@@ -1,4 +1,4 @@
-"""No sampling: every round sees every record.
+"""No sampling: every round uses every record.
 
 **Setting a record's contribution to zero.** With and without the contribution, the batch is all of the data. For noise
 on a sum, a record that adds zero gives the law of the data without it, so both orders of the laws have the pairs of

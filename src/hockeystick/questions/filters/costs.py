@@ -31,7 +31,7 @@ from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.exact import decimal
 
 BEYOND = Fraction(2**1025)
-"""Stand-in for an infinite cost: above every budget, which is a double."""
+"""Number in place of an infinite cost; it exceeds every budget, because budgets are doubles."""
 
 
 class Costs(NamedTuple):

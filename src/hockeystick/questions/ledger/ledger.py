@@ -81,7 +81,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Standing:
-    """A ledger at one moment.
+    """The budget and the latest releases of a ledger at one moment.
 
     Attributes:
         begun: keys of the first entry.

@@ -135,7 +135,7 @@ class Store(ABC):
 
 
 class Transaction:
-    """Tables of a ledger as one transaction sees them."""
+    """The tables of a ledger, read and written within one transaction."""
 
     def __init__(self, connection: Any, mark: str) -> None:
         self._connection, self._mark = connection, mark
