@@ -57,7 +57,7 @@ class DiscreteGaussian(NoiseOnCount):
 
     def at(self, distance: int) -> DiscreteGaussianPair:
         """Return the pair of noise centred at a distance against noise centred at 0."""
-        return DiscreteGaussianPair(self.counts(distance), (decimal(self.noise_multiplier) * self.sensitivity) ** 2)
+        return DiscreteGaussianPair(self._counts(distance), (decimal(self.noise_multiplier) * self.sensitivity) ** 2)
 
     def exact(self, direction: Direction) -> ExactDiscreteGaussian:
         """Return the noise in exact numbers."""

@@ -95,7 +95,7 @@ class NoiseOnCount(NoiseOnSum):
 
     sensitivity: int
 
-    def counts(self, distance: int) -> int:
+    def _counts(self, distance: int) -> int:
         """Return a distance, in units of one record's bound, in counts.
 
         Raises:

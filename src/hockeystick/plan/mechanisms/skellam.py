@@ -115,4 +115,4 @@ class Skellam(NoiseOnCount):
 
     def at(self, distance: int) -> SkellamPair:
         """Return the pair of noise centred at a distance against noise centred at 0."""
-        return SkellamPair(self.counts(distance), decimal(self.variance))
+        return SkellamPair(self._counts(distance), decimal(self.variance))

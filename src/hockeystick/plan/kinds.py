@@ -1,0 +1,42 @@
+"""Modules of the mechanisms and sampling schemes with the class of each, in the order of printed lists."""
+
+MECHANISM_CLASSES = {
+    "gaussian": "Gaussian",
+    "laplace": "Laplace",
+    "randomized_response": "RandomizedResponse",
+    "approximate_dp": "ApproximateDP",
+    "matrix_gaussian": "MatrixGaussian",
+    "mixture_gaussian": "MixtureGaussian",
+    "discrete_gaussian": "DiscreteGaussian",
+    "discrete_laplace": "DiscreteLaplace",
+    "skellam": "Skellam",
+    "staircase": "Staircase",
+    "binomial": "Binomial",
+    "truncated_laplace": "TruncatedLaplace",
+    "exponential": "Exponential",
+    "permute_and_flip": "PermuteAndFlip",
+    "report_noisy_max": "ReportNoisyMax",
+    "sparse_vector": "SparseVector",
+    "laplace_threshold": "LaplaceThreshold",
+    "gaussian_threshold": "GaussianThreshold",
+    "pmf": "Pmf",
+    "privacy_curve": "PrivacyCurve",
+    "tradeoff": "Tradeoff",
+    "pair": "Pair",
+    "gdp": "GDP",
+    "zcdp": "ZCDP",
+    "rdp": "RDP",
+    "dp_sgd_jl": "DPSGDJL",
+}
+
+SAMPLING_CLASSES = {
+    "none": "NoSampling",
+    "poisson": "Poisson",
+    "without_replacement": "WithoutReplacement",
+    "random_allocation": "RandomAllocation",
+    "balls_in_bins": "BallsInBins",
+    "shuffled": "Shuffled",
+    "with_replacement": "WithReplacement",
+    "truncated_poisson": "TruncatedPoisson",
+    "cyclic_poisson": "CyclicPoisson",
+}
