@@ -47,12 +47,12 @@ def test_blocks_of_one_budget_share_its_units() -> None:
 def test_a_budget_is_closed_by_an_error() -> None:
     with pytest.raises(RuntimeError), Budget(1.0):
         raise RuntimeError
-    assert left() == budget.QUESTION
+    assert left() == budget.CALL
 
 
 def test_without_a_budget_a_step_of_one_question_is_allowed() -> None:
-    assert allows(budget.QUESTION)
-    assert not allows(1.01 * budget.QUESTION)
+    assert allows(budget.CALL)
+    assert not allows(1.01 * budget.CALL)
 
 
 @pytest.mark.parametrize("units", [1.0, 1e5, 1e7])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from hockeystick.numerics.roots import ITERATIONS, LEAST_GAP, root
+from hockeystick.numerics.roots import ITERATIONS, ROOT_GAP, root
 
 FUNCTIONS: dict[str, Callable[[float, float], float]] = {
     "line": lambda x, at: x - at,
@@ -54,7 +54,7 @@ def visited(
     st.floats(0, 1e4),
     st.floats(0, 1e4) | st.floats(0, 1e-6),
     st.sampled_from([1e-300, 1e-12, 1e-3]),
-    st.sampled_from([LEAST_GAP, 1e-14, 1e-9]),
+    st.sampled_from([ROOT_GAP, 1e-14, 1e-9]),
 )
 def test_each_place_and_the_root_are_those_of_scipy(
     name: str, at: float, below: float, above: float, xtol: float, rtol: float

@@ -21,7 +21,7 @@ from hockeystick.values.side import Side
 if TYPE_CHECKING:
     from fractions import Fraction
 
-SUM_ERROR = 16 * UNIT_ROUNDOFF  # error of the log of a sum of two exponentials, times (1 + larger argument)
+SLIP = 16 * UNIT_ROUNDOFF  # a few roundings, relative to a number, or to 1 plus the size of a logarithm
 
 
 class EngineFactory(Protocol):
@@ -82,7 +82,7 @@ def with_infinite(composition: Composition, finite: Ends) -> Ends:
 def _log_less(a: Array, b: float) -> Array:
     """Return lower bounds on ``log(e^a - e^b)``; minus infinity unless a exceeds b by more than 1."""
     over = np.maximum(a, b + 1)
-    left: Array = over + np.log(-np.expm1(b - over)) - SUM_ERROR * (1 + np.abs(over))
+    left: Array = over + np.log(-np.expm1(b - over)) - SLIP * (1 + np.abs(over))
     return np.where(a > b + 1, left, -math.inf)
 
 
@@ -93,4 +93,4 @@ def _log_sum(a: Array, b: float, side: Side | None) -> Array:
     1 or of the larger argument.
     """
     total: Array = np.logaddexp(a, b)
-    return total if side is None else total + side * SUM_ERROR * (1 + np.abs(total))
+    return total if side is None else total + side * SLIP * (1 + np.abs(total))

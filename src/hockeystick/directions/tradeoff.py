@@ -42,9 +42,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.curve import SidedCurve, WorstCurve
+from hockeystick.directions.finite_losses import SLIP
 from hockeystick.engines.curve import put
+from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.budget import CALL, Budget
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.interval import Array, Ends
 
@@ -54,9 +56,6 @@ FIRST_NODES = 257  # number of evenly spread epsilons before refinement
 ROUNDS = 14  # rounds of refinement of the nodes
 MAX_SHRINKAGE = 0.95  # relative width after a round; above it there is no gain
 PATIENCE = 3  # number of rounds without a gain after which a rate is final
-CHUNK = 1 << 22  # lines times rates evaluated at once
-LARGEST_NODE = 600.0  # epsilon whose exponential is well within the range of a double
-SLIP = 16 * UNIT_ROUNDOFF  # a few roundings
 DEEP = 1e-3  # delta need not be known below this share of the nodes' deltas
 
 
@@ -113,7 +112,7 @@ class TradeOff:
     def __init__(self, curve: WorstCurve, steep: Direction, flat: Direction, farthest: float, deep: float) -> None:
         self._curve, self._deep = curve, deep
         self.steep, self.flat = steep, flat
-        first = np.linspace(0.0, min(max(farthest, 1e-12), LARGEST_NODE), FIRST_NODES)
+        first = np.linspace(0.0, min(max(farthest, 1e-12), LARGEST), FIRST_NODES)
         self._budget = Budget(CALL)
         self._of = {steep: self._computed(steep, first)}
         if flat is not steep:

@@ -27,9 +27,9 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
-from hockeystick.numerics.meet import ROOT_GAP, outward
+from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair, SmoothPart
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
@@ -47,7 +47,6 @@ DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the smallest P-mass considered
 ATTEMPTS = 4  # attempts at an integral: each leaves out less of the tails
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``: gives a scale where the loss nearly equals epsilon
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
 BOTTOM = 100.0  # distance below the target to which log delta is resolved in the search of its root
 
@@ -140,7 +139,7 @@ class DirectEngine:
         low, high = 0.0, max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
         while above(high) > 0:
             low, high = high, 2 * high
-        return root(above, low, high, xtol=1e-300, rtol=ROOT_GAP)
+        return root(above, low, high, xtol=1e-300)
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
         lower, upper = of_atoms(self._pair, self._atoms, epsilon)
@@ -228,7 +227,7 @@ def _integral(
     log_p, loss = by_blocks(smooth.log_p, x), by_blocks(smooth.loss, x)
     down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
     share = -np.expm1(down)
-    scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
+    scale = float((log_p + np.log(np.maximum(np.abs(share), SMALLEST_NORMAL))).max())
     if not float((log_p - scale).max()) < LARGEST:  # hardly any mass is left; its parts have no doubles
         raise NotApplicableError("the mass of one round beyond epsilon is too small beside its densities")
     mass = weight * np.exp(log_p - scale)

@@ -13,6 +13,9 @@ BLOCK = 1 << 13
 """Numbers per block: the intermediate arrays of a formula stay in the cache, and below the 128 KiB from which on the
 system allocates fresh memory for each, page by page, at several times the cost of the formula."""
 
+CHUNK = 1 << 16
+"""Numbers in an array of many rows, such as queries or terms of a series, that are computed together."""
+
 HEAP = 1 << 23
 """Largest size in bytes of arrays served from the heap, which keeps the memory of freed ones: a dozen of a chunk."""
 

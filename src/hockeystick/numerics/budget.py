@@ -4,7 +4,7 @@ Work is counted in units of about a nanosecond on one core. It is computed from 
 measured by a clock. Code that answers a query opens a budget. Potentially long loops in it call :func:`allows` before
 each step, and skip the step if it is not allowed; the answer is then the interval found so far, or a cheaper bound.
 Units used in a nested budget are also deducted from the outer one. If no budget is open, every single step of at most
-:data:`QUESTION` units is allowed.
+:data:`CALL` units is allowed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,8 @@ from __future__ import annotations
 from contextvars import ContextVar, Token
 from typing import Self
 
-QUESTION = 1.6e9
-"""Units allowed for one query to an engine: about two seconds."""
-
-CALL = 2.0 * QUESTION
-"""Units allowed for one public call: those of the two directions of a plan."""
+CALL = 3.2e9
+"""Units allowed for one public call, or for one query to an engine outside a call: about four seconds."""
 
 USED_UP = "the call reached its work limit"
 """Reason for an interval that is wider than necessary."""
@@ -65,9 +62,9 @@ def share(part: float) -> Budget:
 
 
 def left() -> float:
-    """Return the number of units left in the open budget, or :data:`QUESTION` if no budget is open."""
+    """Return the number of units left in the open budget, or :data:`CALL` if no budget is open."""
     budget = _open.get()
-    return QUESTION if budget is None else budget.left
+    return CALL if budget is None else budget.left
 
 
 def allows(units: float) -> bool:

@@ -42,7 +42,6 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 TERMS = 22  # most terms of the series: (pi/2)^22 / 22! < 2e-17
-CHUNK = 1 << 18  # numbers transformed at once
 ROWS = 8  # most terms of the series at once
 BLOCK = 32  # terms summed first: n terms then undergo at most BLOCK + n / BLOCK roundings
 FOLD = 8  # terms added up in each layer of a sum
@@ -130,7 +129,7 @@ def by_transforms(
     moments = _CellMoments(np.mod(cell[outside], n).astype(np.int64), n)
     outer, outer_offset = weight[outside], offset[outside]
     inner, inner_offset = weight[~outside], offset[~outside]
-    rows = min(ROWS, max(1, CHUNK // max(n, len(loss))))
+    rows = min(ROWS, max(1, arrays.CHUNK // max(n, len(loss))))
     chunks = -(-TERMS // rows)
     arc = math.pi / n * np.arange(count, dtype=np.float64)
     size = np.ones((1, count))  # arc^r / r!

@@ -15,7 +15,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 Numbers = list[float]
@@ -23,7 +23,6 @@ Numbers = list[float]
 MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 100_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # error of p - q, relative to the masses summed
-MAX_MERGED = 4_000  # knots at either end that may be merged into one
 SAFE = 1 - 1e-12  # factor that covers the rounding of a repair
 
 
@@ -41,8 +40,8 @@ def lent(p: Array, d: Array, at: Array, t: float) -> Array | None:
         t: tilt of the masses.
     """
     gap = np.diff(at)
-    scale: Array = np.exp(np.minimum(t * gap, 700.0))
-    rise = np.maximum(d, 0.0) / np.expm1(np.minimum(gap[:-1], 700.0))
+    scale: Array = np.exp(np.minimum(t * gap, LARGEST))
+    rise = np.maximum(d, 0.0) / np.expm1(np.minimum(gap[:-1], LARGEST))
     fall = np.maximum(-d, 0.0) / -np.expm1(-gap[1:])
     held, down, up = p + rise + fall, rise / scale[:-1], scaled(fall, scale[1:])
     mass, passed = np.zeros(len(at)), np.zeros(len(at))
@@ -131,7 +130,7 @@ def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> 
         The new highest knot, or -1 if there is none.
     """
     p = q = passed = 0.0  # masses above m, in units of knot m
-    for m in range(top - 1, max(bottom - 1, top - MAX_MERGED), -1):
+    for m in range(top - 1, bottom - 1, -1):
         gap = at[m + 1] - at[m]
         p = (p + mass[m + 1]) * math.exp(-gap * t)
         passed = (passed + abs(mass[m + 1])) * math.exp(-gap * t)
@@ -159,7 +158,7 @@ def _settle_bottom(mass: Numbers, bottom: int, top: int, at: Numbers, t: float) 
         The new lowest knot, or -1 if there is none.
     """
     p = q = passed = 0.0  # masses up to m, in units of knot m
-    for m in range(bottom, min(top + 1, bottom + MAX_MERGED)):
+    for m in range(bottom, top + 1):
         gap = at[m] - at[m - 1] if m > bottom else 0.0
         if (t + 1) * gap + math.log(max(passed, abs(q), 1.0)) > MAX_REACH:
             break
@@ -193,8 +192,8 @@ def _clear(mass: Numbers, first: int, end: int) -> None:
 
 
 def _exp(x: float) -> float:
-    return math.exp(min(x, 700.0))
+    return math.exp(min(x, LARGEST))
 
 
 def _expm1(x: float) -> float:
-    return math.expm1(min(x, 700.0))
+    return math.expm1(min(x, LARGEST))

@@ -10,7 +10,6 @@ from hockeystick.numerics.roots import root
 
 FARTHEST = 1e18  # largest epsilon of the search
 NEARLY = 1.02  # factor on the step predicted by the slope
-ROOT_GAP = 1e-14  # relative accuracy of the root from which both ends are moved outward
 
 
 def bracket(holds: Callable[[float], bool], at: float, step: float, limit: float) -> tuple[float, float]:
@@ -53,7 +52,7 @@ def crossing(
     least, most = target
     if above(0.0) <= least:
         return 0.0, 0.0
-    upper = root(lambda epsilon: above(epsilon) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
+    upper = root(lambda epsilon: above(epsilon) - least, 0.0, high, xtol=1e-300)
     upper = outward(lambda epsilon: above(epsilon) <= least, upper, math.ulp(upper), high)
     lower = outward(lambda epsilon: below(epsilon) > most, upper, -4 * math.ulp(upper), 0.0)
     return lower, upper
@@ -127,4 +126,4 @@ def _root(log_delta: Callable[[float], float], target: float, low: float, high: 
     def above(epsilon: float) -> float:
         return max(log_delta(epsilon), -1e6) - target
 
-    return root(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=ROOT_GAP)
+    return root(above, low, high, xtol=max(1e-3 * gap * high, 1e-300))

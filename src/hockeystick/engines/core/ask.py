@@ -18,17 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.engines.core.aim import Aim, Asked, first_aim, laid
+from hockeystick.engines.core.aim import TILTS, Aim, Asked, first_aim, laid
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Grid, Line
 from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together
 from hockeystick.engines.core.sum import Cut, Sum, meet
-from hockeystick.numerics.logarithm import log_peaks
+from hockeystick.numerics.arrays import CHUNK
+from hockeystick.numerics.rounding import SPARE
 
 ROUGH = 0.02  # width of log delta that suffices to show one direction milder
-NUMBERS, MOST, LOT = 1 << 16, 512, 4096  # at most: doubles of a chunk's array, its rows, rows of plans aimed together
 HEIGHTS = (2.0, 2.0, 0.7)  # largest distance of lines from the axis, in successive attempts
-BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds relative to the line's; their remainders relative to K
 # outer and inner numbers of points of a line, each step larger by about a half
 POINTS = (
     (4, 4), (4, 6), (6, 6), (6, 9), (8, 10), (10, 12), (12, 15), (16, 17), (20, 20), (24, 25), (30, 30), (36, 37),
@@ -69,7 +68,7 @@ class Worse(NamedTuple):
     adding: Mask
 
 
-def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
+def solve(plans: Plans, asked: Asked, numbers: int = CHUNK) -> Found:
     """Return the answer for each plan, in the direction that its rows state.
 
     Args:
@@ -79,7 +78,7 @@ def solve(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Found:
     """
     found = Found.nothing(len(plans))
     with np.errstate(all="ignore"):
-        lot = max(1, LOT // plans.kinds)
+        lot = max(1, CHUNK // (len(TILTS) * plans.kinds))
         for start in range(0, len(plans), lot):
             open_ = np.arange(start, min(start + lot, len(plans)))
             aim = first_aim(plans.at(open_), asked.at(open_))
@@ -147,7 +146,7 @@ def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, i
     place[~(needed <= CLASSES[-1])] = len(CLASSES)
     for number in sorted(set(place[place < len(CLASSES)].tolist())):
         plans, nodes = np.flatnonzero(place == number), int(CLASSES[number])
-        size = max(1, min(MOST, numbers // nodes) // kinds)
+        size = max(1, numbers // (nodes * kinds))
         for start in range(0, len(plans), size):
             yield plans[start : start + size], nodes
 
@@ -184,7 +183,7 @@ def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Ar
     measured.cumulants[which] += np.where(aim.tilts >= aim.y, more, 0.0)
 
 
-def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
+def worse(plans: Plans, asked: Asked, numbers: int = CHUNK) -> Worse:
     """Return, for each plan, the larger of the answers for removing and for adding a record.
 
     Args:
@@ -200,10 +199,9 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
     known = np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0)
     unknown = np.flatnonzero(~known)  # plans for which adding a record is not computed
     found.put(unknown, Found.nothing(len(unknown)))
-    open_ = np.flatnonzero(known)
-    open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
-    if not len(open_):
-        return Worse(found, worse)
+    # without unsampled noise, no loss of adding a record exceeds -sum k log(1 - q)
+    largest = together(plans.rows.count * -np.log1p(-plans.rows.rate), plans.kinds) * (1 + SPARE)
+    open_ = np.flatnonzero(known & ((plans.noise > 0) | (epsilon < largest)))
     rough = solve(adding.at(open_), Asked.log_deltas(epsilon[open_], ROUGH), numbers)
     open_ = open_[~(rough.upper <= target[open_])]
     other, own = solve(adding.at(open_), asked.at(open_), numbers), found.at(open_)
@@ -211,25 +209,3 @@ def worse(plans: Plans, asked: Asked, numbers: int = NUMBERS) -> Worse:
     larger = (np.maximum(getattr(own, name), getattr(other, name)) for name in own.__dataclass_fields__)
     found.put(open_, Found(*larger))
     return Worse(found, worse)
-
-
-def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
-    """Return a mask of the plans for which a quick bound shows that log delta at an epsilon is at most the target.
-
-    The plans describe adding a record. Without unsampled noise, no loss exceeds ``-sum k log(1-q)``, so that delta is 0
-    from this epsilon on. Otherwise the bound is ``delta <= e^(K(y) - y eps) peak(y)``, at two tilts y.
-    """
-    kinds, count = plans.kinds, plans.rows.count[:, None]
-    largest = together(-count * np.log1p(-plans.rows.rate[:, None]), kinds)[:, 0] * (1 + 1e-9)
-    out: Mask = (plans.noise == 0) & (largest <= epsilon)
-    law, left, (t, y) = Law.of(plans.rows), LEFT / (kinds * count), ((factor * tilt)[:, None] for factor in BESIDE)
-    with np.errstate(all="ignore"):
-        grid = Grid.of(law, each(t, kinds), each(y, kinds), left, left)
-        for part, nodes in _chunks(most(grid.needed[:, 0], kinds), numbers, kinds):
-            rows, eps = rows_of(part, kinds), epsilon[part][:, None]
-            lines = Line.of(law.at(rows), grid.at(rows), each(t[part], kinds), each(y[part], kinds), nodes)
-            for at, upper in ((t[part], lines.highest), (y[part], lines.upper)):
-                k = together(count[rows] * upper, kinds) + plans.noise[part][:, None] * at * (1 + at) / 2
-                slip = 1e-9 * (np.abs(k) + at * eps + 1)  # covers the roundings of the bound itself
-                out[part] |= (k - at * eps + log_peaks(at) + slip <= target[part][:, None])[:, 0]
-    return out

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.core.rows import Array, Columns, Mask, Rows
+from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-LOW, HIGH, NODES, FEW = -6.0, 16.0, 48, 32  # range of outcomes and number of nodes to guess K; rows at once
+LOW, HIGH, NODES = -6.0, 16.0, 48  # range of outcomes and number of nodes to guess K
 WIDE = 1.7  # slope of the logistic function that approximates the normal distribution
 HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; where the tilts end
 
@@ -108,8 +109,9 @@ class Law(Columns):
         log_g, log_mass = self._few()
         seen = np.empty(t.shape)
         power = np.where(self.add, -t, 1 + t)
-        for start in range(0, len(t), FEW):  # arrays that stay in the cache
-            part = slice(start, start + FEW)
+        rows = max(1, CHUNK // (t.shape[1] * NODES))
+        for start in range(0, len(t), rows):
+            part = slice(start, start + rows)
             exponent = power[part, :, None] * log_g[part, None, :]
             exponent += log_mass
             seen[part] = np.log(np.exp(exponent, out=exponent).sum(axis=2))

@@ -64,8 +64,10 @@ import numpy as np
 
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.rows import Array, Columns, ComplexArray
+from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.charged import charged
-from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
+from hockeystick.numerics.exponential_sum import BLOCK
+from hockeystick.numerics.rounding import LARGEST, SPARE, ULPS, UNIT_ROUNDOFF
 
 CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096])  # of nodes
 GRAIN = 4096.0  # dx and Y are multiples of 1 / GRAIN
@@ -73,14 +75,10 @@ STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # half-width of the strip 
 LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y times mu, and largest Y: rounding is e^(Y^2/2)
 DEPTH, DEPTH_RIGHT = 4.3, 3.0  # logs of the factors by which remainders are smaller than requested, at t and at y
 LEAST = 1e-40  # smallest remainder requested
-STEEPEST = 600.0  # exponent that a double can hold, with room
 PANEL, MANY = 32, 8192  # nodes of one matrix product for up to MANY points; half or a quarter for more
-NUMBERS = 1 << 15  # complex numbers in the factors held at once
-BLOCK = 32  # terms summed in one block
 FACTOR = 4.0 * ULPS + 8.0  # error of ``e^(i ds L) - 1`` in units: expm1, sin and cos, and their products
 LEAP = 5.0  # rounding of a leap in units, more than ``sqrt(8) + 2``
 PARTS = 2  # into which boxes divide the distance between nodes
-PAID = 1e-9  # slack for the roundings of the remainders themselves
 SMALLER = 1 - 1e-6  # factor by which boxes are smaller than the density, for their roundings
 
 
@@ -123,7 +121,7 @@ class Grid(Columns):
         low_y, high_y, share_y = law.reach(y, DEPTH_RIGHT - np.log(right))
         first = -np.ceil(np.maximum(low, low_y) / dx)
         needed = np.ceil(np.maximum(high, high_y) / dx) - first + 1
-        inside = law.mu * (first + 1.5 * needed) * dx < STEEPEST
+        inside = law.mu * (first + 1.5 * needed) * dx < LARGEST
         return cls(
             dx, first, np.where(inside & (dx > 0), needed, np.inf), lift, np.concatenate([share, share_y], axis=1)
         )
@@ -192,7 +190,7 @@ class Line(Columns):
         constant = 16 * (np.abs(top) + np.log(total)) + (nodes + 96)
         rounding = UNIT_ROUNDOFF * ((weight * units).sum(axis=2) / total + constant)
         off = charged("range", outside) + charged("step on the axis", step) + charged("rounding of m(t)", rounding)
-        off = off * (1 + PAID)
+        off = off * (1 + SPARE)
         doubt = UNIT_ROUNDOFF * units[:, 0].max(axis=1, keepdims=True)
         weight = weight[:, 0] / total[:, :1]
         mean = (weight * loss).sum(axis=1, keepdims=True)
@@ -236,7 +234,7 @@ class Line(Columns):
         error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # errors of m(t+is), and of m(t)
         error += charged("rounding of the ratios", UNIT_ROUNDOFF * moving) * s
         # some errors are relative to m(t), which is known up to ``common``
-        error *= (1 + PAID) / (1 - np.minimum(self.common, 1.0))
+        error *= (1 + SPARE) / (1 - np.minimum(self.common, 1.0))
         error[:, 0] = 0.0
         return ratio, error
 
@@ -328,7 +326,7 @@ def _sums(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) -> 
     """Return the sums over nodes of ``w ((1 + E)^j - 1)``, ``j < outer * inner``; w is ``weight``, E is ``first``."""
     rows, count = weight.shape
     out = np.empty((rows, outer * inner), dtype=np.complex128)
-    many = max(1, NUMBERS // (count * (outer + inner)))
+    many = max(1, CHUNK // (2 * count * (outer + inner)))
     for start in range(0, rows, many):
         part = slice(start, start + many)
         out[part] = _sums_of(weight[part], first[part], outer, inner)

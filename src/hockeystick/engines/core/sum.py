@@ -29,16 +29,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.core.aim import Aim
-from hockeystick.engines.core.line import PAID, PARTS, Line, cells
+from hockeystick.engines.core.line import PARTS, Line, cells
 from hockeystick.engines.core.rows import Array, Columns, ComplexArray, Plans, each, rows_of, together
 from hockeystick.numerics.boxes import Boxes
 from hockeystick.numerics.charged import charged
 from hockeystick.numerics.logarithm import log_peaks
-from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 
 LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first edge, relative to a normal law's; largest leap
 FINE, FEW = 8, 100  # boxes divide the distance between nodes by this if rounds are fewer than FEW
-TINY = 2.0**-56  # smallest modulus of a value; a smaller one is replaced by it
 STEPS, CLOSE = 14, 1e-5  # steps of Newton's method; tolerance in log delta: the next step errs by its square
 WIDENINGS = 6  # of an end that is not certified yet
 
@@ -78,8 +77,8 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
     found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
     last, fallen, going = edge, np.full(edge.shape, np.nan), np.ones(edge.shape, dtype=bool)
     for look in range(LOOKS):
-        decay = (together(count * boxes.log_bound(each(edge, kinds)), kinds) - 0.5 * noise * edge**2) * (1 - PAID)
-        rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + PAID
+        decay = (together(count * boxes.log_bound(each(edge, kinds)), kinds) - 0.5 * noise * edge**2) * (1 - SPARE)
+        rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + SPARE
         enough = going & (decay + rest <= aim.cut)
         nearer = enough & ~(found <= edge)
         found, tails = np.where(nearer, edge, found), np.where(nearer, decay + rest, tails)
@@ -115,7 +114,7 @@ class Sum:
         one, error = _logarithm(ratio, error)
         log, moved = (
             together(count * one, kinds),
-            together(count * (error + (4 + kinds) * UNIT_ROUNDOFF * np.abs(one)), kinds) * (1 + PAID),
+            together(count * (error + (4 + kinds) * UNIT_ROUNDOFF * np.abs(one)), kinds) * (1 + SPARE),
         )
         self.top = together(count * lines.log_total, kinds) + noise * self.t * (1 + self.t) / 2
         self.k_right = together(count * lines.upper, kinds) + noise * self._y * (1 + self._y) / 2
@@ -137,13 +136,13 @@ class Sum:
         lost = charged("powers", lost.sum(axis=1, keepdims=True))
         rounding = UNIT_ROUNDOFF * (64 + 4 * (outer + inner)) * self.size
         self._error = (lost + charged("cut", np.exp(cut.log_tail)) + charged("rounding of the sum", rounding)) * (
-            1 + PAID
+            1 + SPARE
         )
         common = together(count * -np.log1p(-np.minimum(lines.common, 1.0)), kinds)
         sizes = together(count * np.abs(lines.log_total), kinds) + noise * self.t * (1 + self.t)
         self._common = charged("m(t)", common) + (kinds + 16) * UNIT_ROUNDOFF * sizes
         self._log_left = -_log_expm1(2 * math.pi * self.t / aim.step)
-        right = self.k_right * (1 + np.copysign(PAID, self.k_right)) + log_peaks(self._y)
+        right = self.k_right * (1 + np.copysign(SPARE, self.k_right)) + log_peaks(self._y)
         self._log_right = right - _log_expm1(2 * math.pi * (self._y - self.t) / aim.step)
 
     def _phased(self, epsilon: Array) -> ComplexArray:
@@ -169,7 +168,7 @@ class Sum:
         The terms beyond the cut are included.
         """
         out: Array = self._error + charged("rounding of phases", 4 * UNIT_ROUNDOFF * epsilon * self._turned) * (
-            1 + PAID
+            1 + SPARE
         )
         return out
 
@@ -178,10 +177,10 @@ class Sum:
         value = self._phased(epsilon).real.sum(axis=3).sum(axis=2)
         scale = self.top - self.t * epsilon
         error = self.error(epsilon)
-        slip = self._common * (1 + PAID) + 8 * UNIT_ROUNDOFF * (np.abs(self.top) + self.t * epsilon)
+        slip = self._common * (1 + SPARE) + 8 * UNIT_ROUNDOFF * (np.abs(self.top) + self.t * epsilon)
         alias = charged("left alias", np.exp(self._log_left - scale + slip))
         alias = alias + charged("right alias", np.exp(self._log_right - self._y * epsilon - scale + slip))
-        low = np.log(np.maximum(value - error - alias * (1 + PAID), 0.0))
+        low = np.log(np.maximum(value - error - alias * (1 + SPARE), 0.0))
         high = np.log(value + error)
         # the logarithms' own rounding
         low, high = low - 8 * UNIT_ROUNDOFF * np.abs(low), high + 8 * UNIT_ROUNDOFF * np.abs(high)
@@ -233,12 +232,12 @@ def _logarithm(ratio: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
     """Return ``log(1 + D)``, and e' with ``(1 + e) = exp(e')``, where e bounds the relative error of ``1 + D``.
 
     This error includes the rounding of the logarithm. Unless D is small, the log modulus is computed from 1 + D itself;
-    a modulus below TINY is replaced by TINY.
+    a modulus below UNIT_ROUNDOFF is replaced by it; 16 units cover this.
     """
     value = 1 + ratio
     size, small = np.abs(value), np.abs(ratio)
-    tiny = size < TINY
-    value[tiny] = size[tiny] = TINY
+    tiny = size < UNIT_ROUNDOFF
+    value[tiny] = size[tiny] = UNIT_ROUNDOFF
     near = small < 0.5
     out = np.empty(ratio.shape, dtype=np.complex128)
     real, imaginary = ratio.real, ratio.imag
