@@ -19,12 +19,12 @@ from hockeystick.directions.finite import known_epsilon
 from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta, with_infinite
 from hockeystick.directions.two_sided import bound_of, delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
-from hockeystick.engines.base import DEFAULT_GAP
+from hockeystick.engines.base import DEFAULT_GAP, ROUGH
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.ask import solve, worse
 from hockeystick.engines.core.rounds import GaussianRounds, intervals, plans_of
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.budget import left, question, share
+from hockeystick.numerics.budget import MOST, left, question, share
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
@@ -36,13 +36,8 @@ from hockeystick.values.interval import Ends, Interval
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
-GATHERED_GAP = 1e-2  # least width of the interval if kinds are gathered
-FROM_ABOVE = 0.6  # share of a call's work for the upper end, if the lower end has other pairs
 LAST_RESORT = 10.0  # seconds for the moments of curves without pairs, which have no other answer
-BEFORE_MOMENTS = 0.9  # share of the work left for the pair that replaces curves; moments of all rounds follow
-FIRST = 0.7  # share of a call's work for the direction that runs first
 FAR_OUT = "outcomes with less mass than the smallest double cannot be distinguished"
-COARSE_GAP = 0.1  # gap of the first run of a direction that may not be the worst
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
@@ -80,7 +75,7 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
                 lambda rounds, best: (
                     Interval(-math.inf, best.lower, best.lower)
                     if epsilon == 0 and _mirrored(subjects[0][1], rounds)
-                    else _coarsely(lambda engine: _log_delta(rounds, epsilon, COARSE_GAP, engine), engine)
+                    else _coarsely(lambda engine: _log_delta(rounds, epsilon, ROUGH, engine), engine)
                 ),
             ),
         )
@@ -146,7 +141,7 @@ def _sided(
         return bound_of(replace(found, limited=found.limited or only_curve), worst)
     from hockeystick.directions.below import attained, bracketed  # imported late, since most pairs are tight
 
-    with share(FROM_ABOVE):
+    with share():
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])
     return bound_of(bracketed(below, found, directions.why), worst)
@@ -172,7 +167,7 @@ def worst_direction(
     same limit would widen a finer one.
     """
     (direction, leader), *others = directions
-    with share(FIRST if others else 1.0):
+    with share(MOST if others else 1.0):
         best_direction, best = direction, ask(leader)
     for other, subject in others:
         if best.lower == math.inf:
@@ -205,7 +200,7 @@ def _glance(rounds: Gathered, delta: float, best: Interval, engine: EngineFactor
     largest = rounds.worse.largest_loss
     if largest is not None and largest[1] <= best.lower and rounds.worse.infinite_mass_ends[1] <= delta:
         return Interval(0.0, largest[1], largest[1])
-    return _coarsely(lambda engine: _epsilon(rounds, delta, COARSE_GAP, engine), engine)
+    return _coarsely(lambda engine: _epsilon(rounds, delta, ROUGH, engine), engine)
 
 
 def _mirrored(one: Gathered, other: Gathered) -> bool:
@@ -293,7 +288,7 @@ def _asked(
         curves = cast(Composition, rounds.curves)
         if alone(rounds):
             return ask(curves, gap, RenyiEngine)
-        with share(BEFORE_MOMENTS):
+        with share():
             found = _asked(replace(rounds, curves=None), gap, engine, ask, alone)
         rough = ask(curves, gap, RenyiEngine)
         return rough if rough.upper < found.upper else replace(found, engine=f"rdp+{found.engine}")
@@ -302,7 +297,7 @@ def _asked(
     by_contour = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
     if by_contour is not None:
         return by_contour
-    wide = max(gap or GATHERED_GAP, GATHERED_GAP)
+    wide = max(gap or ROUGH, ROUGH)
     with share(0.35):
         milder = ask(rounds.milder, wide, engine)
     with share(0.5):
@@ -330,7 +325,7 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
         found = ask(ContourEngine)
     except NotApplicableError:
         return None
-    narrow = found.limited is None or found.upper - found.lower <= GATHERED_GAP * abs(found.upper)
+    narrow = found.limited is None or found.upper - found.lower <= ROUGH * abs(found.upper)
     return found if narrow else None
 
 

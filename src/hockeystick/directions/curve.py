@@ -14,9 +14,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from hockeystick.directions.below import attained, instances
-from hockeystick.directions.certified import GATHERED_GAP
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.finite_losses import finite_log_delta, with_infinite
+from hockeystick.engines.base import ROUGH
 from hockeystick.engines.curve import Curve, put
 from hockeystick.numerics.budget import question, share
 from hockeystick.numerics.rounding import ULPS, next_up
@@ -27,7 +27,6 @@ from hockeystick.values.bounds import ONLY_DOMINATED
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.interval import Array, Ends, Interval
 
-CONTOURS = 0.6  # share of the remaining work for contours of many kinds, before gathering
 NEAR_END = 1 - 2.0**-50  # share of the largest loss beyond which no engine is used
 
 
@@ -49,7 +48,7 @@ class DirectionCurve:
     @cached_property
     def _sides(self) -> tuple[DirectionCurve, DirectionCurve]:
         """Curves of the two compositions in which many kinds are merged: for lower bounds, and for upper bounds."""
-        gap = max(self._gap or GATHERED_GAP, GATHERED_GAP)
+        gap = max(self._gap or ROUGH, ROUGH)
         return DirectionCurve(self._gathered.milder, gap), DirectionCurve(self._gathered.worse, gap)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
@@ -62,9 +61,9 @@ class DirectionCurve:
                 return self._of_all(epsilon, enough)
             if not self._exact:
                 return self._between(epsilon, enough)
-            with share(CONTOURS):
+            with share():
                 found = self._of_all(epsilon, enough)
-            wide = found.width > GATHERED_GAP
+            wide = found.width > ROUGH
             if enough is not None:
                 wide &= found.upper > enough
             where = np.flatnonzero(wide)

@@ -34,22 +34,20 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.directions.tradeoff import Nodes, TradeOff, TradeOffs
+from hockeystick.directions.tradeoff import ROUNDS, Nodes, TradeOff, TradeOffs
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.numerics.budget import USED_UP
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SPARE, TINY, UNIT_ROUNDOFF
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound
 from hockeystick.values.interval import Array, Ends
 from hockeystick.values.outward import html_table, shortest
 
 GAP = 1e-5  # requested relative width of mu
-ROUNDS = 20  # rounds of refinement of the trade-off function
-MAX_SHRINKAGE = 0.9  # relative width after a round; above it, refinement stops
 MOST_REFINED = 256  # largest number of corners refined in a round
 PLACES = 1201  # points of the regret
-RATE_GAP = 1e-6  # requested relative width of the smaller rate at the points of the regret
-CLEAR = 1e-9  # relative difference by which a rate is certainly below another
-SPARE = 1e-12  # slack for the roundings of normal quantiles and of lines
+SLACK = 1e-12  # slack for the roundings of normal quantiles and of lines
+MAX_SHRINKAGE = 0.9  # relative width of mu after a round; above it, refinement stops
 BISECTIONS = 70  # bisections of the range of x, more than the digits of a double
 MAX_QUANTILE = 40.0  # largest normal quantile
 CERTAIN = "to double precision, a test distinguishes the two datasets with certainty, so no mu is known to suffice"
@@ -121,11 +119,11 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             rate, reached, lines = _corners(nodes, least_rate)
             own_lines = float((nodes.upper + nodes.b * least_rate).min())  # all lines, not only those at the corners
             all_lines = float(trade_off.known(np.array([least_rate]), direction)[0].upper[0])
-            if rate[-1] < least_rate or all_lines < (1 - CLEAR) * own_lines:  # the inner lines belong to the other half
+            if rate[-1] < least_rate or all_lines < (1 - SPARE) * own_lines:  # the inner lines belong to the other half
                 lower, top = _mu_at(trade_off, direction, least_rate)
                 break
-            upper = _mus(rate, reached) + SPARE
-            lower = float((_mus(rate, trade_off.known(rate, direction)[0].lower) - SPARE).max(initial=0.0))
+            upper = _mus(rate, reached) + SLACK
+            lower = float((_mus(rate, trade_off.known(rate, direction)[0].lower) - SLACK).max(initial=0.0))
             top = float(upper.max())
             width = top - max(lower, low)
             if width <= GAP * top or width > MAX_SHRINKAGE * before or trade_off.spent:
@@ -144,9 +142,9 @@ def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[floa
     """
     from scipy.special import ndtri
 
-    missed = trade_off.rates(np.array([rate]), RATE_GAP, direction)[1]
+    missed = trade_off.rates(np.array([rate]), DEFAULT_GAP, direction)[1]
     high, low = (-float(ndtri(rate) + ndtri(end[0])) for end in (missed.lower, missed.upper))
-    return max(low - SPARE, 0.0), max(high + SPARE, 0.0)
+    return max(low - SLACK, 0.0), max(high + SLACK, 0.0)
 
 
 def _mus(rate: Array, reached: Array) -> Array:
@@ -182,7 +180,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
             rates.append(met(i))
         kept.append(i)
     corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
-    height = np.minimum((u[lines] + b[lines] * corners) * (1 + SPARE), 1.0)
+    height = np.minimum((u[lines] + b[lines] * corners) * (1 + SLACK), 1.0)
     # up to where the other rate is the least rate: from there on, all lines are at least 1 - least_rate
     most = math.nextafter(1 - least_rate, 2.0)
     last = max(float(((1 - least_rate - u - 4 * UNIT_ROUNDOFF) / b).max()), 0.0)
@@ -201,16 +199,16 @@ def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
     from scipy.special import ndtr
 
     rate = np.concatenate([[0.0], ndtr(np.linspace(-6.5, 6.5, PLACES)), [1.0]])
-    above = [trade_off.rates(rate, RATE_GAP)[1] for trade_off in trade_offs.above]
+    above = [trade_off.rates(rate, DEFAULT_GAP)[1] for trade_off in trade_offs.above]
     tight = trade_offs.below is trade_offs.above
-    below = above if tight else [trade_off.rates(rate, RATE_GAP)[1] for trade_off in trade_offs.below]
+    below = above if tight else [trade_off.rates(rate, DEFAULT_GAP)[1] for trade_off in trade_offs.below]
     if math.isinf(mu):
         return _regret_of_certainty(rate, above, below)
-    high = max(min(_largest(*_diagonal(rate, ends.upper, mu), mu) for ends in below) + SPARE, 0.0)
+    high = max(min(_largest(*_diagonal(rate, ends.upper, mu), mu) for ends in below) + SLACK, 0.0)
     fnr = reduce(Ends.milder, above)
     diagonals = (_diagonal(rate, beta, mu) for beta in (fnr.lower, fnr.estimate))
     low, middle = (float((alpha - at).max()) for _, alpha, at in diagonals)
-    low = min(max(low - SPARE, 0.0), high)
+    low = min(max(low - SLACK, 0.0), high)
     return Bound(low, min(max(middle, low), high), high)
 
 

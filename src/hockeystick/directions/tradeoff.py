@@ -54,8 +54,6 @@ Index = npt.NDArray[np.intp]
 
 FIRST_NODES = 257  # number of evenly spread epsilons before refinement
 ROUNDS = 14  # rounds of refinement of the nodes
-MAX_SHRINKAGE = 0.95  # relative width after a round; above it there is no gain
-PATIENCE = 3  # number of rounds without a gain after which a rate is final
 DEEP = 1e-3  # delta need not be known below this share of the nodes' deltas
 
 
@@ -144,8 +142,8 @@ class TradeOff:
     def rates(self, fpr: Array, gap: float, steep_in: Direction | None = None) -> tuple[Ends, Ends]:
         """Return the largest true-positive rate and the smallest false-negative rate at each false-positive rate.
 
-        Nodes are added next to those that determine the bounds, until every interval is narrow or hardly narrows any
-        more, or the work is used up.
+        Nodes are added next to those that determine the bounds, until every interval is narrow, or for some rounds, or
+        until the work is used up.
 
         Args:
             fpr: false-positive rates in [0, 1], shape (n,).
@@ -156,16 +154,10 @@ class TradeOff:
         steep_in = steep_in or self.steep
         out = self.known(fpr, steep_in)
         wide = np.arange(len(fpr))
-        before, stalled = np.full(len(fpr), np.inf), np.zeros(len(fpr), dtype=np.intp)
         for _ in range(ROUNDS):
             tpr, fnr = out
             size = np.minimum(tpr.upper[wide], fnr.upper[wide])
-            width = tpr.width[wide]
-            better = width < MAX_SHRINKAGE * before[wide]
-            before[wide] = np.where(better, width, before[wide])
-            stalled[wide] = np.where(better, 0, stalled[wide] + 1)
-            chosen = (width > gap * size) & (size > 0) & (stalled[wide] < PATIENCE)
-            wide = wide[chosen]
+            wide = wide[(tpr.width[wide] > gap * size) & (size > 0)]
             if not len(wide) or self.spent:
                 break
             self._refine_for(fpr[wide], tpr.width[wide], steep_in)

@@ -2,7 +2,7 @@
 
 Engines run in order of sharpness. If an engine refuses the composition, or its interval is wider than requested, the
 next engine runs too. The result is the intersection of all intervals found, each of which is certified. The Renyi bound
-is the fallback: it is used near the largest loss, where it is sharper, and where no engine has a useful upper end.
+is the fallback: it is used where no engine reaches the requested gap, as near the largest loss, where it is sharper.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 
-from hockeystick.engines.base import DEFAULT_GAP, WIDER, Engine
+from hockeystick.engines.base import DEFAULT_GAP, ROUGH, WIDER, Engine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.mirrored import Mirror
 from hockeystick.engines.renyi import RenyiEngine
@@ -24,9 +24,6 @@ from hockeystick.values.interval import Interval
 
 Ask = Callable[[Engine, float | None], Interval]
 """A query to an engine, with the requested gap."""
-
-Place = Callable[[Interval], float]
-"""The epsilon to which an answer refers."""
 
 
 def grid(composition: Composition) -> Engine:
@@ -76,12 +73,7 @@ ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, co
 """Engines from the sharpest on: if one refuses a composition, or does not reach the gap, the next one runs."""
 
 HALF = 0.5  # share of the work left for an engine that is followed by another
-NEAR_THE_END = 0.99  # share of the largest loss from which on the Renyi bound is sharp to many digits
-NARROW = 1e-4  # relative width that the grid would not improve
-SHARP = 1e-2  # relative width: the Renyi bound is 5 to 15 % above the truth except near the largest loss
-HOPELESS = 0.5  # relative width above which the grid gets a wider gap: a fine mesh is out of reach
 MANY = 32  # kinds above which a fine smoothed contour may be out of reach, and then the grid as well
-COARSER = (0.01, 0.05)  # gaps requested in that case: a mesh for them may be within reach
 
 
 class AutoEngine:
@@ -97,12 +89,12 @@ class AutoEngine:
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Return an interval for epsilon from as many engines as the requested gap needs."""
         with self._patient:
-            return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), lambda found: found.upper, gap, 0.0)
+            return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), gap, 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Return an interval for log delta from as many engines as the requested gap needs."""
         with self._patient:
-            return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap, -math.inf)
+            return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), gap, -math.inf)
 
     @property
     def _patient(self) -> AbstractContextManager[object]:
@@ -110,7 +102,7 @@ class AutoEngine:
         more = max((pair.patience for pair, _ in self._composition.rounds), default=0.0)
         return Budget(max(left(), more)) if more else nullcontext()
 
-    def _first(self, ask: Ask, place: Place, gap: float | None, least: float) -> Interval:
+    def _first(self, ask: Ask, gap: float | None, least: float) -> Interval:
         best: Interval | None = None
         why = ""  # the refusal to report: that of the work limit, else the last, ignoring the grid's about moments
         for engine in ENGINES:
@@ -132,8 +124,7 @@ class AutoEngine:
         if best is None:
             rough = ask(RenyiEngine(self._composition), gap)
             return replace(rough, limited=f"only the Renyi bound applies: {why}")
-        best = self._coarser(best, ask, gap)
-        if _width(best) <= SHARP and not self._at_the_end(place(best)):
+        if best.limited is None and _width(best) <= ROUGH:
             return best
         rough = ask(RenyiEngine(self._composition), gap)
         if best.upper <= rough.upper:
@@ -150,22 +141,6 @@ class AutoEngine:
         if best is not None:
             return best.at_most(found.upper)
         return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
-
-    def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
-        """Return the interval, intersected with intervals of the grid for wider gaps if it is far too wide.
-
-        The gap determines the mesh of a grid, so a mesh for a wider gap may be within reach.
-        """
-        for less in COARSER:
-            hopeless = best.limited is not None and not best.upper - best.lower <= HOPELESS * abs(best.upper)
-            if not hopeless or (gap is not None and gap >= less):
-                continue
-            try:
-                found = best.intersected(ask(grid(self._composition), less))
-            except NotApplicableError:
-                break
-            best = replace(found, limited=best.limited)  # the requested gap is still missed
-        return best
 
     def _coarse_first(self, ask: Ask, gap: float | None, best: Interval | None) -> Interval:
         """Return the interval of the smoothed contour, computed for wider gaps first if that is safer.
@@ -194,14 +169,9 @@ class AutoEngine:
         transforms = [pair.transform for pair, _ in self._composition.rounds]
         return any(transform is not None and transform.highest_tilt < math.inf for transform in transforms)
 
-    def _at_the_end(self, epsilon: float) -> bool:
-        """True if epsilon is so near the largest loss that the Renyi bound is sharp to many digits."""
-        largest = self._composition.largest_loss
-        return largest is not None and epsilon >= NEAR_THE_END * largest[0]
-
 
 def _narrow(found: Interval) -> bool:
-    return found.upper - found.lower <= NARROW * min(abs(found.upper), 1.0)
+    return found.upper - found.lower <= WIDER[0] * min(abs(found.upper), 1.0)
 
 
 def _width(found: Interval) -> float:

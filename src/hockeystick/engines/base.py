@@ -10,7 +10,10 @@ import numpy.typing as npt
 from hockeystick.values.interval import Ends, Interval
 
 DEFAULT_GAP = 1e-6  # width of the interval if none is requested: relative for epsilon, absolute for log delta
-WIDER = (1e-4, 1e-2)  # gaps tried in turn if neither a contour nor another engine reaches the requested one
+ROUGH = 1e-2  # width of an interval that only guides the next step, or that remains where a narrow one is out of reach
+WIDER = (1e-4, ROUGH)  # gaps tried in turn if neither a contour nor another engine reaches the requested one
+LEAST_GAP = 1e-11  # least width that an engine aims at: about the charge for rounding
+ATTEMPTS = 4  # attempts of an engine, each with parameters that follow from the result of the one before
 TOO_WIDE = "rounding and remainder terms keep the interval wider than the requested gap"
 """Reason for an interval wider than requested after all available attempts."""
 

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import DEFAULT_GAP, Section
+from hockeystick.engines.base import ATTEMPTS, DEFAULT_GAP, ROUGH, Section
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.direct import DirectEngine
@@ -33,12 +33,9 @@ Array = npt.NDArray[np.float64]
 
 SHARPER = 1e-2  # width at a contour's own epsilon, relative to the request: leaves room around it
 GRID_SHARPER = 0.3  # width at a grid's own epsilon, relative to the requested width
-CONTOURS = 0.8  # share of the work left for contours, which are narrower
 FEW = 500  # epsilons of one round that get an integral each; all take as long as two or three contours
 MOST_LOSSES = 10_000_000  # atoms times epsilons that are summed
-MOST_FAILURES = 4  # failures after which a kind is not tried again
 TILT_RATIO, TILTS = 1.5, 30  # the tilts of the rough bound are powers of the ratio, with exponents up to this
-ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # relative rounding of the rough bound
 
 
@@ -66,7 +63,7 @@ class _Sections:
         for section in self._laid:
             best = self._with(best, epsilon, enough, section)
         hopeless = np.zeros(len(epsilon), dtype=np.bool_)
-        while self._failures < MOST_FAILURES:
+        while self._failures < ATTEMPTS:
             wide = np.flatnonzero(self._wide(best, enough) & ~hopeless)
             if not len(wide):
                 break
@@ -149,10 +146,10 @@ class Curve:
         if direct is not None and direct.listed and direct.losses * len(at) <= MOST_LOSSES:
             return self._integrated(best, at, floor)[back]  # a sum over all outcomes cannot be improved
         if direct is None or direct.listed or len(at) > FEW:
-            with share(CONTOURS):  # keep work for the grid, which may be the one that answers
+            with share():  # keep work for the grid, which may be the one that answers
                 best = self._contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
-        with share(CONTOURS):
+        with share():
             best = self._contours.improved(best, at, floor)  # if epsilons are few: those without an integral
         best = self._grids.improved(best, at, floor)
         if np.any((best.width > GRID_GAP) & (best.upper > floor)):

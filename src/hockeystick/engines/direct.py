@@ -25,6 +25,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import ATTEMPTS
 from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
@@ -45,7 +46,6 @@ MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals of one query, a few seconds
 DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the smallest P-mass considered
-ATTEMPTS = 4  # attempts at an integral: each leaves out less of the tails
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
 BOTTOM = 100.0  # distance below the target to which log delta is resolved in the search of its root

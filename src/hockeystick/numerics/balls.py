@@ -58,6 +58,12 @@ def spread(radius: Ball) -> Ball:
     return arb(0, upper(abs(radius)))
 
 
+GUARD_BITS = 64
+"""Bits of a number beyond those that its ends, its shares or its remainders need."""
+
+MOST_BITS = 1 << 16
+"""Largest precision at which a proof is tried."""
+
 MOST_PARTS = 1 << 14
 """Largest number of terms of a continued fraction; where more would be needed, the ball is wider."""
 

@@ -15,6 +15,9 @@ from typing import Self
 CALL = 3.2e9
 """Units allowed for one public call, or for one query to an engine outside a call: about four seconds."""
 
+MOST = 0.7
+"""Share of the work left for a step, if the rest is kept for later steps."""
+
 USED_UP = "the call reached its work limit"
 """Reason for an interval that is wider than necessary."""
 
@@ -56,7 +59,7 @@ def question() -> Budget:
     return Budget(CALL if around is None else around.left)
 
 
-def share(part: float) -> Budget:
+def share(part: float = MOST) -> Budget:
     """Return a budget that holds a fraction ``part`` of the units left; the rest is kept for later steps."""
     return Budget(part * left())
 

@@ -28,8 +28,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE, WIDER, Section
-from hockeystick.engines.contour.path import MAX_POINTS, Aim, BlindError, LongLineError, Path, highest_tilt, upper
+from hockeystick.engines.base import ATTEMPTS, DEFAULT_GAP, ROUGH, TOO_WIDE, WIDER, Section
+from hockeystick.engines.contour.path import Aim, BlindError, LongLineError, Path, highest_tilt, upper
 from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition, DominatingPair
@@ -38,10 +38,7 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-GUIDES = 3  # guides tried in turn, each with deeper nodes
-ATTEMPTS = 4  # contours tried in turn, each where the last one pointed, or sharper
 SHARPNESS = 0.5  # width of a contour at its own epsilon, relative to the request: leaves room around it
-ROUGH = 1e-2  # largest width of a contour that locates epsilon
 CLOSE = 1e-5  # largest relative width to which both ends are searched: a contour may be sharper than requested
 HOPELESS = 0.3  # relative width; if a second contour is wider, others will be too
 
@@ -144,7 +141,6 @@ class Plain:
 
     Args:
         composition: the rounds.
-        longest: largest number of points of a contour.
         wider: larger gaps, tried in turn if no contour reaches the requested gap. They are used only for rounds whose
             tilts are limited because only their moments are known: no other engine handles such rounds.
 
@@ -155,13 +151,8 @@ class Plain:
     gap: ClassVar[float] = DEFAULT_GAP
     wide: ClassVar[str] = TOO_WIDE
 
-    def __init__(
-        self,
-        composition: Composition,
-        longest: int = MAX_POINTS,
-        wider: tuple[float, ...] = WIDER,
-    ) -> None:
-        self._longest, self._wider = longest, wider
+    def __init__(self, composition: Composition, wider: tuple[float, ...] = WIDER) -> None:
+        self._wider = wider
         self._composition = composition
         self._transforms = transforms_of(composition.rounds)
         self._counts = [count for _, count in self._transforms]
@@ -196,10 +187,10 @@ class Plain:
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
             try:
-                return aim, Path(self._transforms, aim, tolerance, self._longest)
+                return aim, Path(self._transforms, aim, tolerance)
             except BlindError:
                 deeper = seeing()
-                return deeper, Path(self._transforms, deeper, tolerance, self._longest)
+                return deeper, Path(self._transforms, deeper, tolerance)
 
         sharpness, best, narrowest = 0.2, None, (math.inf, math.inf)
         for _ in range(ATTEMPTS):
@@ -252,7 +243,7 @@ def tolerance_of(gap: float, epsilon: float, slope: float) -> float:
         epsilon: approximate epsilon.
         slope: approximate decrease in log delta per unit of epsilon.
     """
-    return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
+    return min(gap * epsilon * slope, ROUGH) if epsilon > 0 else 1e-4
 
 
 def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
@@ -286,7 +277,7 @@ def seeing_guide(
         return upper(transforms, tilt) <= seen + 0.1 + 0.01 * abs(seen)
 
     guide = first
-    for _ in range(GUIDES):
+    for _ in range(ATTEMPTS):
         tilt = guide.saddle(epsilon)
         if sees(guide, tilt):
             return guide, tilt, math.inf

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.sweep import Terms
-from hockeystick.engines.guide import Guide
+from hockeystick.engines.guide import TILTS, Guide
 from hockeystick.numerics.budget import USED_UP, allows
 from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF, shortened
@@ -30,15 +30,13 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tilts tried, relative to the saddle point
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta / t
 ROUNDINGS = 500.0  # approximate error of a cumulant, in roundings of its size
 SUM_ROUNDINGS = 60.0  # approximate error of the sum, in roundings
 LITTLE_MORE = 1.05  # a period up to this multiple of the guide's prediction is accepted
-CALLS = 150e3  # units of work per kind of rounds on a path, for any number of points: NumPy calls
+CALLS = 200e3  # units of work per kind of rounds for one bound on K, or for a path of any number of points: NumPy calls
 EVALUATION = 15.0  # units of work of one evaluation of an elementary function
-BOUND = 0.2e6  # units of work of an upper bound on K of one kind of rounds
-MAX_POINTS = 500_000  # points of the contour
+MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again for the overhead
 LEAST_TOLERANCE = 1e-13  # smallest relative size requested of remainders
 UNKNOWN = 30.0  # error of a value of K above which the value carries no information
 LOWER = 0.55  # share of the highest tilt at which a line is faster
@@ -81,7 +79,6 @@ class Path:
         transforms: characteristic function and count of each kind of round.
         aim: parameters of the contour.
         tolerance: desired bound on the sum of all remainders, relative to delta.
-        longest: largest number of points.
 
     Attributes:
         t: tilt.
@@ -94,28 +91,22 @@ class Path:
         beyond: bounds on the terms beyond the last point.
 
     Raises:
-        NotApplicableError: the path would need more than ``longest`` points, or a remainder cannot be bounded.
+        NotApplicableError: the path would need more than MAX_POINTS points, or a remainder cannot be bounded.
         BlindError: the aim has no limit, but the guide is not reliable at the extra tilt.
     """
 
-    def __init__(
-        self,
-        transforms: list[tuple[Transform, int]],
-        aim: Aim,
-        tolerance: float,
-        longest: int = MAX_POINTS,
-    ) -> None:
+    def __init__(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float) -> None:
         try:
-            self._lay(transforms, aim, max(tolerance, LEAST_TOLERANCE), longest)
+            self._lay(transforms, aim, max(tolerance, LEAST_TOLERANCE))
         except BlindError:
             raise
         except NotApplicableError:
-            if longest < MAX_POINTS or len(aim.tilts) == 1:
+            if len(aim.tilts) == 1:
                 raise
             # with less tilt the sum may miss rare jumps, and decay far later
-            self._lay(transforms, aim._replace(tilts=TILTS[:1]), max(tolerance, LEAST_TOLERANCE), longest)
+            self._lay(transforms, aim._replace(tilts=TILTS[:1]), max(tolerance, LEAST_TOLERANCE))
 
-    def _lay(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int) -> None:
+    def _lay(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float) -> None:
         self.tolerance = tolerance
         wanted = aim.depth + math.log(tolerance) - 2.0  # log of the largest size of each remainder
         self.t, self.theta, self.period, self.right = placed(transforms, aim, wanted, tolerance)
@@ -132,7 +123,7 @@ class Path:
         # an error of K is multiplied by the sum of the moduli, about e^(K - t eps) / (1 + t), relative to delta
         each = 0.05 * tolerance / rounds
         inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), -LARGEST))
-        self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
+        self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, MAX_POINTS)
         count = math.ceil(self.beyond.reach / step) + 1
         self.s = step * np.arange(count, dtype=np.float64)
         inner = max(inner, 1e-25 / rounds)
@@ -198,7 +189,7 @@ def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
     Raises:
         LongLineError: the work allowed for the query is used up.
     """
-    if not allows(BOUND * len(transforms)):
+    if not allows(CALLS * len(transforms)):
         raise LongLineError(USED_UP)
     slack = 1e-3 / sum(k for _, k in transforms)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hockeystick.engines.base import DEFAULT_GAP, TOO_WIDE, Engine
+from hockeystick.engines.base import ATTEMPTS, DEFAULT_GAP, TOO_WIDE, Engine
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
@@ -30,7 +30,6 @@ from hockeystick.pairs.composition import Kept
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-LOOKS = 4  # estimates of log delta, each with more of the large losses left out
 SHARE = 0.01  # share of the requested width of log delta for the mass left out
 BELOW = 10.0  # about the largest distance of log delta below a Chernoff bound
 MOST = 0.4  # share of delta that may be left out if an epsilon is sought
@@ -69,7 +68,7 @@ class SeenEngine:
         gap = gap or DEFAULT_GAP
         spare = math.log(SHARE) + math.log(gap) - BELOW
         kept, before = Kept(self._composition, -math.inf, math.inf), math.inf
-        for _ in range(LOOKS):
+        for _ in range(ATTEMPTS):
             depth = Guide.reaching(kept.rounds, epsilon)[2]
             if not depth < before - BELOW:
                 break

@@ -40,7 +40,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.base import DEFAULT_GAP
+from hockeystick.engines.base import ATTEMPTS, DEFAULT_GAP, LEAST_GAP
 from hockeystick.engines.contour.engine import Plain
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
@@ -53,15 +53,12 @@ Array = npt.NDArray[np.float64]
 
 SHARE = 0.3  # share of the requested width of log delta for which the first noise is chosen
 OWN = 0.03  # share of the requested width for each contour's own interval
-ATTEMPTS = 4  # attempts at a noise that reaches the gap
 COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
 """Multiples of the noise, tried in turn if its contour would be too long; the second still about reaches the gap."""
 
-MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again for the overhead
 LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
 COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
-SMALLEST_GAP = 1e-11  # requested of a contour
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ class Smoothing:
         self._composition = composition
 
     def _with(self, mu: float) -> Plain:
-        return Plain(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS, wider=())
+        return Plain(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]), wider=())
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Smoothed:
         """Return contours that bound log delta to about ``gap`` at an epsilon, and nearly as closely around it.
@@ -144,7 +141,7 @@ class Smoothing:
         return best
 
     def _pair(self, epsilon: float, mu: float, gap: float) -> Smoothed:
-        own = max(OWN * gap, SMALLEST_GAP)
+        own = max(OWN * gap, LEAST_GAP)
         for noise in dict.fromkeys(min(factor * mu, COARSEST_MU) for factor in COARSER):
             try:
                 once = self._with(noise).at(epsilon, own)

@@ -14,6 +14,7 @@ import numpy as np
 
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together
+from hockeystick.engines.guide import RARE
 from hockeystick.numerics.logarithm import log_peaks
 
 RATIO = 1.3  # ratio of neighbouring tilts in the table
@@ -23,7 +24,6 @@ SPARE = 2.0  # log of the factor by which each remainder is smaller than their s
 LEAST = 0.02  # least guess of epsilon, relative to its Chernoff bound
 BITS = 20  # binary digits of tilts and steps, whose small multiples are exact
 NEARBY = 1.04  # least tilt of the right alias considered, relative to that of the line
-RARE = 1.0  # K below which a single loss determines delta
 DEEPEST = -35.0  # log of a sum relative to its first term, below which only rounding is left
 
 

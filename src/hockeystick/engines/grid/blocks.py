@@ -10,7 +10,8 @@ times. Rounds whose atoms lie on one lattice stay single if the grid can hold al
 
 from __future__ import annotations
 
-from hockeystick.engines.grid.layout import MAX_POINTS, atom_distance
+from hockeystick.engines.grid.layout import atom_distance
+from hockeystick.engines.grid.work import MAX_POINTS
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.product import product, terms
 

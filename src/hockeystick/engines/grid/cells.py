@@ -28,11 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.work import KNOT, NODE, PLACE, begin, check_range
+from hockeystick.engines.grid.work import MAX_POINTS, PLACE, begin, check_range
 from hockeystick.numerics import arrays
 from hockeystick.numerics.lattice import Mesh
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
-from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs import Atoms, DominatingPair, SmoothPart
 from hockeystick.pairs.base import kink_of, terms_of
 from hockeystick.values.errors import NotApplicableError
@@ -45,16 +45,9 @@ PIECES = 8  # pieces of a block; on each, the density is evaluated at three plac
 OUTCOMES = (200, 20_000)  # numbers of outcomes at which the tilted density is evaluated
 TAIL_SHARE = 0.15  # share used of the width that the error law allows a cell in a tail
 MAX_LIFT = 30.0  # exponent t * width of a cell: limit on the ratio of the tilts at its two ends
-MAX_TILTED_GAP = 600.0  # largest exponent t h: beyond it, the exponential nearly leaves the range of a double
-MAX_WIDTH = 2.0  # largest width of a widened cell, in units of the loss
-MAX_PANELS = 1 << 23  # of one round, whatever the budget
+MAX_WIDTH = 2.0  # largest width of a widened cell, and of one whose outcomes are merged, in units of the loss
 MAX_NODES = 2 * arrays.BLOCK  # evaluated at once; a single half-cell may exceed it
-MOST_OF_ONE = 1 << 20  # nodes of one half-cell: about 100 MB of temporaries
-CARE, TINY = (
-    1e-9,
-    1e-300,
-)  # relative errors of a sum of omitted atoms, and of each atom below a double's range
-UNDERFLOW = 1e-300  # tilted mass of a cell that may be lost below the range of a double
+UNDERFLOW = 1e-300  # tilted mass of a cell, and share of omitted mass, that may be lost below the range of a double
 ON_GRID = 8  # an atom within so many roundings of a grid point counts as on it; the sum's own slip covers this
 
 
@@ -144,7 +137,7 @@ def reached(pair: DominatingPair, reach: Reach) -> Atoms:
         return atoms
     downwards = np.argsort(-atoms.loss, kind="stable")
     share = np.exp(np.minimum(atoms.log_p + atoms.log_slip - reach.log_floor, 1.0))[downwards]
-    small = np.cumsum(share) * (1 + CARE) + TINY <= 1.0
+    small = np.cumsum(share) * (1 + SPARE) + UNDERFLOW <= 1.0
     small[-1] = False  # at least one atom is kept, however light
     held = np.ones(len(share), dtype=np.bool_)
     held[downwards[small]] = False
@@ -173,7 +166,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         OverflowError: the tilted weights at the two ends of a cell differ by more than a double can hold.
         NotApplicableError: too many cells or evaluations are needed, or doubles cannot distinguish grid points.
     """
-    if mesh.t * mesh.h > MAX_TILTED_GAP:
+    if mesh.t * mesh.h > LARGEST:
         raise OverflowError(f"a tilt of {mesh.t:.3g} over a step of {mesh.h:.3g} exceeds the range of a double")
     atoms, cut = reached(pair, reach), False
     if pair.smooth is not None:
@@ -200,7 +193,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     else:
         knots = np.arange(first, last + 1)
     n = len(knots) - 1
-    begin((1 if pair.smooth is None else terms_of(pair.smooth)) * KNOT * n, "one round has too many cells")
+    begin((1 if pair.smooth is None else terms_of(pair.smooth)) * PLACE * n, "one round has too many cells")
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
     # the part left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
@@ -331,12 +324,12 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
     ):
         where = np.flatnonzero(chosen)
         needed = np.maximum(1.0, np.ceil(narrow[where] / HALF_WIDTH[16]))
-        if float(needed.sum()) > MAX_PANELS or float(needed.max(initial=0.0)) * nodes > MOST_OF_ONE:
+        if not float(needed.max(initial=0.0)) * nodes <= MAX_POINTS:
             raise NotApplicableError(
                 f"the grid engine would need {float(needed.sum()):.0e} panels because the answer is deep in the "
                 "tail; ask for a smaller epsilon or a larger delta"
             )
-        begin(terms_of(smooth) * NODE * nodes * float(needed.sum()), "one round needs too many panels")
+        begin(terms_of(smooth) * PLACE * nodes * float(needed.sum()), "one round needs too many panels")
         panels = needed.astype(np.intp)
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)

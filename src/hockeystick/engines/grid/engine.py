@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from hockeystick.engines.base import LEAST_GAP
 from hockeystick.engines.grid.blocks import blocked
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
-from hockeystick.engines.grid.run import Run, Target
+from hockeystick.engines.grid.run import ATTEMPTS, Run, Target
 from hockeystick.engines.grid.work import WORK, left
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.renyi import RenyiEngine
@@ -17,10 +18,8 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-3  # width if none is requested: relative for epsilon, absolute for log delta
-ATTEMPTS = 10  # runs; each is set up from the results of the one before
 DEEPEST = -5000.0  # log of the smallest delta that is computed
 MAX_CONTRAST = 18.0  # log of the tilted law's weight over delta, at most: rounding is e^-30 of the weight
-LEAST_TOLERANCE = 1e-11  # of log delta: about the charge for rounding
 
 
 class TooDeepError(NotApplicableError):
@@ -108,7 +107,7 @@ class GridEngine:
                 tilt = guide.saddle(epsilon)
             # near the end of a bounded loss, the requested width may span many e-folds of delta; the error law is
             # linear within one
-            asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
+            asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_GAP), 1.0)
             bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
             try:
                 run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share, query.looks))

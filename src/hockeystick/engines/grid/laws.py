@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.cells import UNDERFLOW, Cells
+from hockeystick.engines.grid.cells import MAX_WIDTH, UNDERFLOW, Cells
 from hockeystick.numerics.hull import lent, scaled
 from hockeystick.numerics.lattice import GridLaw, Mesh
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
@@ -31,9 +31,8 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-ALIGNMENTS = 3  # alignments of a lower bound's grid that are tried
+ALIGNMENTS = 3  # alignments of a lower bound's grid, and moves of the grid of one round, that are tried
 HEAVIEST = 1e280  # largest mass at a grid point: sums over all points stay within the range of a double
-MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: outcomes of wider cells are rounded down
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
@@ -82,7 +81,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     the lower end stays out.
     """
     knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
-    if float(np.diff(cells.knots).max()) * mesh.h > MAX_MERGED_WIDTH:
+    if float(np.diff(cells.knots).max()) * mesh.h > MAX_WIDTH:  # rounded down, not merged
         return _deflated(cells, mesh, knots, _rounded_down(cells, mesh))
     n = len(cells.knots)
     width, step = np.diff(cells.knots) * mesh.h, _steps(cells, mesh)

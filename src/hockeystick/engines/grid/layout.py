@@ -16,7 +16,7 @@ from hockeystick.engines.grid.cells import MAX_LIFT
 from hockeystick.pairs import Composition
 
 MAX_PARTS = 1000  # largest number of grid steps within the widest distance of two atoms
-LEAST_POINTS, MAX_POINTS = 16, 1 << 21  # fewest and most points of a window; the most take about 250 MB
+LEAST_POINTS = 16  # fewest points of a window
 LATTICE_POINTS = 1 << 19  # largest window for which the lattice of many atoms is the grid
 
 

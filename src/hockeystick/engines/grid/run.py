@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hockeystick.engines.grid.cells import MAX_LIFT, Reach, ends, integrate, reached
-from hockeystick.engines.grid.laws import merge, spread
-from hockeystick.engines.grid.layout import MAX_POINTS, Layout, atom_distance
+from hockeystick.engines.grid.laws import ALIGNMENTS, merge, spread
+from hockeystick.engines.grid.layout import Layout, atom_distance
 from hockeystick.engines.grid.work import (
-    LAYOUT_POINT,
+    MAX_POINTS,
     MEMORY,
-    POINT,
+    PLACE,
     SEEN,
     WORK,
     TooLongError,
@@ -27,7 +27,7 @@ from hockeystick.engines.grid.work import (
     check_range,
     left,
 )
-from hockeystick.engines.guide import Guide
+from hockeystick.engines.guide import TILTS, Guide
 from hockeystick.numerics.lattice import FADE, GridLaw, GridSum, Mesh, Window
 from hockeystick.numerics.logarithm import log_peak
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -35,15 +35,11 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-LATTICE_TILT = 30.0  # largest tilt times the distance of two atoms
-MAX_CELLS = 1 << 20  # of one round
+ATTEMPTS = 10  # runs of a query, and meshes of a run; each follows from the results of the one before
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 FIT_SHARE = 0.8  # share of the remaining work that one mesh may take
 WORTHWHILE = 0.85  # only gaps below this share of the last one are tried
 COARSER = 8.0  # factor on the gap if the first mesh takes too long
-REALIGNMENTS = 2  # moves of the grid of one round
-FITS = 8  # adjustments of the mesh to the difference that it causes
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # relative to the saddle point: less tilt may shorten the window
 MAX_AMPLIFICATION = 2.5  # log of the factor by which less tilt may amplify rounding
 
 Counted = list[tuple[GridLaw, int]]
@@ -93,7 +89,7 @@ class Run:
         saddle = target.saddle
         unit, _, alone = atom_distance(composition)
         if alone:  # a larger tilt would put all mass on one atom
-            saddle = min(saddle, LATTICE_TILT / unit)
+            saddle = min(saddle, MAX_LIFT / unit)
         self.t, self.window = self._tilt_and_window(saddle)
         width = self.window.high - self.window.low
         if not 0 < width < math.inf:
@@ -133,7 +129,7 @@ class Run:
     def _sums_cost(self) -> float:
         """Return the units of work for both sums and their evaluation, times the gap of the grid."""
         seen = min(self._width, FADE / self.t + math.log1p(1 / self.t))
-        return 2 * POINT * len(self.kappas) * self._width + 2 * self.target.looks * SEEN * seen
+        return 2 * PLACE * len(self.kappas) * self._width + 2 * self.target.looks * SEEN * seen
 
     def slope(self, saddle: float) -> float:
         """Return approximately ``-d log delta / d eps``: the saddle point, or a lower limit if that is larger.
@@ -173,8 +169,8 @@ class Run:
 
     def _fit(self, asked: float) -> None:
         """Refine the laws until the log moments of the two sides differ by about ``asked``, or the work is used up."""
-        gap, built, cost = self.layout.gap, math.inf, LAYOUT_POINT * (self._width + sum(self._spans))
-        for _ in range(FITS):
+        gap, built, cost = self.layout.gap, math.inf, PLACE * (self._width + sum(self._spans))
+        for _ in range(ATTEMPTS):
             allowed = self._allowed(gap, cost)
             if max(gap, WORTHWHILE * built) < allowed and gap < built:  # hardly finer than now, if at all
                 break
@@ -204,7 +200,7 @@ class Run:
             gap: the gap asked for.
             cost: units of work for the laws of all rounds, times their gap.
         """
-        least = max(self._width / MAX_POINTS, max(self._spans) / MAX_CELLS)
+        least = max(self._width / MAX_POINTS, max(self._spans) / MAX_POINTS)
         if gap < least:
             gap, self.limited = least, MEMORY
         least = (cost + self._sums_cost) / max(FIT_SHARE * left(), 1.0)
@@ -215,7 +211,7 @@ class Run:
     def _build(self, gap: float, asked: float) -> None:
         """Build the lower and the upper law of every kind of round on a grid with about the given gap."""
         self.lower, self.upper = [], []
-        h = self.layout.fitted(gap, self.t, max(self._spans) / MAX_CELLS)
+        h = self.layout.fitted(gap, self.t, max(self._spans) / MAX_POINTS)
         for (pair, count), kappa in zip(self.composition.rounds, self.kappas, strict=True):
             lower, upper = self._round(pair, count, kappa, h, asked * count / self.composition.count)
             self.lower.append((lower, count))
@@ -238,7 +234,7 @@ class Run:
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         lower, upper = self._laws(pair, count, Mesh(offset, h, self.t, kappa))
-        for _ in range(REALIGNMENTS):
+        for _ in range(ALIGNMENTS):
             apart = count * (upper.log_mass - lower.log_mass)
             if lower.mesh.offset == offset or not apart > asked:
                 break

@@ -17,15 +17,14 @@ WORK = "a finer grid would take too long"
 MEMORY = "the grid is as fine as the memory limit allows"
 """Reason for an interval wider than requested: a finer mesh has too many places."""
 
-MAX_RANGE = 1 << 22  # places of one law: about 300 MB while it is made
+MAX_POINTS = 1 << 21
+"""Largest number of places of a window, of cells of one round, and of nodes of one cell: 150 to 250 MB."""
 
-# units of work for one of each
-NODE = 100.0  # node at which the density and the loss of a round are evaluated
-KNOT = 160.0  # knot of a round's cells: spread, merged and repaired
-PLACE = 60.0  # place of a law that is stored place by place
-POINT = 150.0  # point of a convolution: transform, power, transform back
-SEEN = 20.0  # place of a sum, for one value of delta
-LAYOUT_POINT = 700.0  # point counted by a layout, all steps together
+PLACE = 150.0
+"""Units of work for a node of a density, for a knot between cells, or for a place that is composed."""
+
+SEEN = 20.0
+"""Units of work for a place of a sum, for one value of delta."""
 
 
 class TooLongError(NotApplicableError):
@@ -48,6 +47,6 @@ def check_range(places: float, what: str) -> None:
     Raises:
         NotApplicableError: the law would need too much memory.
     """
-    if not places <= MAX_RANGE:
+    if not places <= 2 * MAX_POINTS:
         size = f"{places:.0e}" if math.isfinite(places) else "infinitely many"
         raise NotApplicableError(f"the grid engine would need {size} grid points for {what}, which is too much memory")

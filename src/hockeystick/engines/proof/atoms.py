@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from hockeystick.numerics.balls import Ball, ball, precision, spread
+from hockeystick.numerics.balls import MOST_BITS, Ball, ball, precision, spread
 from hockeystick.pairs.exact import ExactFinite, Exponential
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 SPARE_BITS = 16  # number of working bits that a sum may lose
-MOST_BITS = 1 << 18  # largest number of bits for a sum whose terms cancel
 
 
 class Outcome(NamedTuple):

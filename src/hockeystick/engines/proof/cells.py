@@ -39,9 +39,7 @@ from dataclasses import dataclass
 from flint import arb, fmpz_poly
 
 from hockeystick.engines.proof.atoms import Outcome
-from hockeystick.numerics.balls import Ball, precision
-
-MORE_BITS = 32  # bits of a share by which a mass is split, beyond those of the mass
+from hockeystick.numerics.balls import GUARD_BITS, Ball, precision
 
 
 @dataclass(frozen=True)
@@ -133,8 +131,8 @@ class Cells:
         The upper law splits the mass of each odd cell between its two neighbours; the lower law adds it to the cell
         below.
         """
-        bits = self.scale.bits + MORE_BITS
-        with precision(bits + MORE_BITS):  # share of a cell's mass that goes up
+        bits = self.scale.bits + GUARD_BITS
+        with precision(bits + GUARD_BITS):  # share of a cell's mass that goes up
             share = 1 / (1 + (-self.scale.spacing(self.fine)).exp())
             low, high = parts_below(share, bits), parts_above(share, bits)
         front = [0] * (self.first % 2)

@@ -52,13 +52,11 @@ from flint import arb, fmpq, fmpz, fmpz_poly
 from hockeystick.engines.proof.atoms import FiniteLaw
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.engines.proof.search import Enclosure
-from hockeystick.numerics.balls import FAR_OUT, Ball, ball, mills_ratio, normal_tail, precision
+from hockeystick.numerics.balls import FAR_OUT, GUARD_BITS, MOST_BITS, Ball, ball, mills_ratio, normal_tail, precision
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 LEAST_BITS = 128  # of precision at the first attempt; each further attempt doubles them
-MOST_BITS = 1 << 16  # of precision, at the last attempt
-ACCURACY = 64  # bits of delta
 LEAST_DELTA = arb(2) ** -(1 << 11)  # below it an upper end decides every comparison with a delta in doubles
 MOST_TERMS = 20_000  # of a sum of Laplace rounds, or over outcomes
 
@@ -107,7 +105,7 @@ class ClosedForm:
         while bits <= MOST_BITS:
             with precision(bits):
                 value = self._formula(epsilon)
-                if value.rel_accuracy_bits() >= ACCURACY or value.is_zero():
+                if value.rel_accuracy_bits() >= GUARD_BITS or value.is_zero():
                     return Enclosure(value.lower(), value.upper())
             bits *= 2
         if not value.upper() < LEAST_DELTA:

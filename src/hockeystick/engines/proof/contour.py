@@ -27,20 +27,17 @@ from operator import mul
 
 from flint import acb, arb
 
+from hockeystick.engines.contour.cut import RATIO, START
 from hockeystick.engines.contour.path import Aim, shortest
 from hockeystick.engines.proof.lines import Line, lines
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
-from hockeystick.numerics.balls import Ball, powers, precision, upper
+from hockeystick.numerics.balls import GUARD_BITS, MOST_BITS, Ball, powers, precision, upper
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 
-MAX_POINTS = 150_000  # points of a line
-START, STRIDE = 0.7, 1.15  # first end of the sum relative to that of a normal law, and the factor to the next
-MOST_VALUES = 200_000  # points of all kinds of rounds together: a second or so
+MAX_POINTS = 200_000  # points of all kinds of rounds together: a second or so
 LEAST_LOST, MOST_LOST = 1e-100, 0.1  # smallest and largest share of a density that boxes leave uncovered
-MOST_BITS = 1 << 16  # of precision
-GUARD_BITS = 44  # bits beyond those for the remainders and the number of rounds
 LESS_TILT = 1e-6  # precision asked of a sum in doubles, which limits how far the tilt may lie below the saddle point
 ROUGH = -5.0  # log of the remainders of m(t) where a constant factor of accuracy suffices
 
@@ -82,7 +79,7 @@ class Contour:
             if not self._size.is_finite():
                 raise NotApplicableError("the moments on the contour have no finite bound")
             count = self._cut(along, wanted - top, at.k2)
-            if count * len(along) > MOST_VALUES:
+            if count * len(along) > MAX_POINTS:
                 raise NotApplicableError("the plan has too few rounds for a proof: the contour would be too long")
             points = (acb(arb(self._t), arb(self._step) * j) for j in range(count))
             terms = [arb(self._step) / arb.pi() / (z * (1 + z)) for z in points]  # terms at s and at -s together
@@ -111,7 +108,7 @@ class Contour:
             self._rest = upper(log_rho.exp() * (arb(self._step) / end**2 + 1 / end) / arb.pi())
             if self._rest.log() < depth:
                 return count
-            reach *= STRIDE
+            reach *= RATIO
         raise NotApplicableError("the plan has too few rounds for a proof: the sum would be too long")
 
     def delta(self, epsilon: Ball) -> Enclosure:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from hockeystick.engines.base import DEFAULT_GAP
+from hockeystick.engines.base import ATTEMPTS, DEFAULT_GAP, ROUGH
 from hockeystick.engines.contour.engine import aim_at
 from hockeystick.engines.contour.path import Aim
 from hockeystick.engines.guide import Guide
@@ -26,15 +26,12 @@ from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-LEAST_TOLERANCE = 1e-30  # smallest relative size requested of remainders
+TINY = 1e-30  # least size requested of remainders; tilt at which the variance is that of the loss itself
 LEAST_SCALE = 1e-3  # below this epsilon, the gap is relative to it instead of epsilon
-ATTEMPTS = 4  # each looks where the last one pointed
 FIRST = 1 << 11  # cells of the first laws on a grid
 FINER, FINEST = 1.3, 128.0  # factors of the number of cells: on the root of a width's excess; largest
-WIDE = 1e-2  # relative width that a quick bound may have
 DEEPEST = -2000.0  # log of the mass that the guide leaves out: at large tilts, extremely improbable losses matter
 STEEPEST = 50.0  # largest tilt, relative to that of the central limit
-UNTILTED = 1e-30  # tilt at which the variance is that of the loss itself
 DEEPER = 40.0  # decrease of the assumed log delta if nothing is known of it
 SMALLER_TILTS = 12  # tilts tried, each a quarter of the last
 TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
@@ -80,7 +77,7 @@ class ProofEngine:
 
         Larger tilts need too many nodes.
         """
-        variance = max(self._guide.cumulants(UNTILTED).k2, SMALLEST_NORMAL)
+        variance = max(self._guide.cumulants(TINY).k2, SMALLEST_NORMAL)
         return min(tilt, STEEPEST * math.sqrt(max(-2 * log_delta, 0.1) / variance))
 
     def _way(self, epsilon: float, log_delta: float, tolerance: float, cells: int) -> Evaluator:
@@ -94,7 +91,7 @@ class ProofEngine:
         """
         if self._closed:
             return ClosedForm(self._rounds)
-        tolerance, aim = max(min(tolerance, 1e-2), LEAST_TOLERANCE), self._aim(epsilon, log_delta)
+        tolerance, aim = max(min(tolerance, ROUGH), TINY), self._aim(epsilon, log_delta)
         if self._rounds.smooth:
             return Contour(self._rounds, aim, tolerance)
         return GridLaws(self._rounds, epsilon, log_delta, aim.saddle, tolerance, cells)
@@ -170,7 +167,7 @@ class ProofEngine:
         good tilt.
         """
         if self._closed or not self._rounds.smooth:
-            return self.epsilon(target, WIDE)
+            return self.epsilon(target, ROUGH)
         log_delta = float(target.lower.log().mid())
         t, exponent = self._chernoff(self._bounded(self._guide.tilt_for_delta(log_delta), log_delta))
         upper = max(above((exponent - target.lower.log()) / arb(t)), 0.0)
@@ -182,7 +179,7 @@ class ProofEngine:
         If the rounds have densities and no closed form, the upper end is the Chernoff bound at a good tilt.
         """
         if self._closed or not self._rounds.smooth:
-            return self.delta(epsilon, WIDE)
+            return self.delta(epsilon, ROUGH)
         at = float(epsilon.mid())
         t, exponent = self._chernoff(self._aim(at, self._guide.log_delta(at)).saddle)
         return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)

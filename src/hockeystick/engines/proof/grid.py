@@ -29,17 +29,16 @@ from hockeystick.engines.proof.atoms import Outcome
 from hockeystick.engines.proof.cells import Cells, Scale, fitting, parts_below, power, together
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.search import Enclosure
-from hockeystick.numerics.balls import Ball, precision
+from hockeystick.numerics.balls import GUARD_BITS, Ball, precision
+from hockeystick.numerics.rounding import LARGEST
 from hockeystick.values.errors import NotApplicableError
 
 SHARE = 0.02  # share of the requested width of log delta for cuts, and for roundings
-SPARE_BITS = 64  # bits of balls, beyond those of the masses
 PARTS = 1 << 40  # parts of a range of losses, in which their common spacing is sought
 LEAST_STEPS = 1 << 22  # a common spacing is used if the range of losses has fewer steps than this
 MOST_BITS = 350_000_000  # of the cells of all products: some seconds
 ATOM = 3_000.0  # bits that take as long to process as one outcome of a round
-LEAST_LOG_DELTA = -700.0  # logs of masses are doubles
-LARGEST = 1e6  # largest epsilon: masses under Q need more bits in proportion to it
+LARGEST_EPSILON = 1e6  # largest epsilon: masses under Q need more bits in proportion to it
 SPARE_EPSILON = 40.0  # divided by the tilt: range above the guess in which an epsilon has full precision
 
 
@@ -79,7 +78,7 @@ class GridLaws:
     def __init__(
         self, rounds: ExactRounds, epsilon: float, log_delta: float, tilt: float, tolerance: float, length: int
     ) -> None:
-        if not (log_delta >= LEAST_LOG_DELTA and epsilon <= LARGEST):
+        if not (log_delta >= -LARGEST and epsilon <= LARGEST_EPSILON):
             raise NotApplicableError("delta is too small or epsilon too large for a proof")
         atomic, number = rounds.atomic, rounds.number
         share = log_delta + math.log(SHARE * tolerance)
@@ -87,7 +86,7 @@ class GridLaws:
         bits = math.ceil((math.log(length) - share) / math.log(2)) + number.bit_length() + 2
         most = epsilon + SPARE_EPSILON / max(tilt, 1.0)
         q_bits = bits + math.ceil(most / math.log(2)) + 2
-        self._bits = q_bits + SPARE_BITS
+        self._bits = q_bits + GUARD_BITS
         made = len(atomic) + sum(count.bit_length() + count.bit_count() for _, count in atomic)
         if length * (2 * bits + q_bits) * made + ATOM * sum(one.size(cut) for one, _ in atomic) > MOST_BITS:
             raise NotApplicableError("the losses have too many distinct sums for a proof")
