@@ -8,7 +8,7 @@ delta 0, epsilon is the sum of the rounds' largest losses.
 
 Cost: two inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
 grows in proportion to the number of rounds, while the truth grows as its square root; for DP-SGD epsilon is hundreds of
-times too large. A delta below e^-700 is returned as e^-700 unless it is 0.
+times too large. A delta below e^-650 is returned as e^-650 unless it is 0.
 """
 
 from __future__ import annotations

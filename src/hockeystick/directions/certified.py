@@ -38,6 +38,7 @@ T = TypeVar("T")  # rounds of a direction, or their composition
 
 LAST_RESORT = 10.0  # seconds for the moments of curves without pairs, which have no other answer
 FAR_OUT = "outcomes with less mass than the smallest double cannot be distinguished"
+COARSE_GAP = 0.1  # gap of the first run of a direction that may not be the worst
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
@@ -75,7 +76,7 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
                 lambda rounds, best: (
                     Interval(-math.inf, best.lower, best.lower)
                     if epsilon == 0 and _mirrored(subjects[0][1], rounds)
-                    else _coarsely(lambda engine: _log_delta(rounds, epsilon, ROUGH, engine), engine)
+                    else _coarsely(lambda engine: _log_delta(rounds, epsilon, COARSE_GAP, engine), engine)
                 ),
             ),
         )
@@ -200,7 +201,7 @@ def _glance(rounds: Gathered, delta: float, best: Interval, engine: EngineFactor
     largest = rounds.worse.largest_loss
     if largest is not None and largest[1] <= best.lower and rounds.worse.infinite_mass_ends[1] <= delta:
         return Interval(0.0, largest[1], largest[1])
-    return _coarsely(lambda engine: _epsilon(rounds, delta, ROUGH, engine), engine)
+    return _coarsely(lambda engine: _epsilon(rounds, delta, COARSE_GAP, engine), engine)
 
 
 def _mirrored(one: Gathered, other: Gathered) -> bool:

@@ -15,14 +15,14 @@ from hockeystick.directions.certified import certified_epsilon
 from hockeystick.directions.curve import SidedCurve, WorstCurve
 from hockeystick.directions.directions import Directions
 from hockeystick.engines.auto import AutoEngine
+from hockeystick.engines.base import ATTEMPTS
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.values.interval import Array, Ends
 from hockeystick.values.side import Side
 
 TABLE = 65  # epsilons at which the search starts
-STEPS = 4  # secant steps
 WIDENINGS = 30  # most widenings of an end that is not certified yet
 INFINITE_LOG = 1e150  # size of the number that replaces minus infinity in the table
-FIRST_WIDENING = 1e-9  # first relative widening of epsilon, besides that from the interval of delta
 
 
 def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
@@ -64,7 +64,7 @@ def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, 
     root = np.interp(-target, -known, table)
     slope = np.gradient(known, table)
     slopes = np.minimum(np.interp(root, table, slope), -1e-300)
-    for _ in range(STEPS):
+    for _ in range(ATTEMPTS):
         value = curve.log_delta(root).estimate
         with np.errstate(over="ignore", invalid="ignore"):
             moved = root - (value - target) / slopes
@@ -103,7 +103,7 @@ def _moved(
             break
         if i == 0:
             off = np.minimum(np.abs(end[~fine] - target[todo]), 1.0) / -slopes[todo] * 1.01
-            step[todo] = np.where(np.isfinite(off), off, 0.0) + FIRST_WIDENING * at[todo] + 1e-300
+            step[todo] = np.where(np.isfinite(off), off, 0.0) + SPARE * at[todo] + 1e-300
         at[todo] = np.maximum(at[todo] + side * step[todo], 0.0)
         step[todo] *= 2
     if side is Side.BELOW:

@@ -44,7 +44,6 @@ from hockeystick.values.interval import Array, Ends
 from hockeystick.values.outward import html_table, shortest
 
 GAP = 1e-5  # requested relative width of mu
-MOST_REFINED = 256  # largest number of corners refined in a round
 PLACES = 1201  # points of the regret
 SLACK = 1e-12  # slack for the roundings of normal quantiles and of lines
 MAX_SHRINKAGE = 0.9  # relative width of mu after a round; above it, refinement stops
@@ -129,8 +128,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             if width <= GAP * top or width > MAX_SHRINKAGE * before or trade_off.spent:
                 break
             before = width
-            worst = np.argsort(-upper)[:MOST_REFINED]
-            trade_off.refine(direction, np.unique(lines[worst[upper[worst] > max(lower, low)]]))
+            trade_off.refine(direction, np.unique(lines[upper > max(lower, low)]))
         low, high = max(low, lower), max(high, top)
     return min(low, high), high
 

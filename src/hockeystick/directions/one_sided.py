@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import LARGEST, exp_above, next_down, next_up
+from hockeystick.numerics.rounding import exp_above, next_down, next_up
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
@@ -17,6 +17,7 @@ NO_EPSILON = "no epsilon is finite: the loss is infinite with a probability abov
 """Reason for an infinite bound on epsilon, unless its method has another."""
 
 LOG_DELTA_GAP = 1e-9  # accuracy of log delta from a bound on epsilon
+LEAST_LOG_DELTA = -650.0  # smallest log delta of the search: e^-650 is a double with full precision
 INFINITE_BOUND = 1e6  # replaces an infinite bound in the search for the root, in units of epsilon
 
 
@@ -52,7 +53,7 @@ def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float, gap: floa
     """Return the logarithm of a delta with ``epsilon_at(delta) <= epsilon``, where ``epsilon_at`` is an upper bound.
 
     Any such delta is valid, since the exact ``epsilon(delta)`` is at most ``epsilon_at(delta)``. The smallest one is
-    found to within ``gap`` in its logarithm; below e^-700 only delta = 0 is tried.
+    found to within ``gap`` in its logarithm; below e^-650 only delta = 0 is tried.
     """
     if epsilon_at(0.0) <= epsilon:
         return -math.inf
@@ -60,7 +61,7 @@ def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float, gap: floa
     def above(log_delta: float) -> float:
         return min(epsilon_at(math.exp(log_delta)) - epsilon, INFINITE_BOUND * (1 + epsilon))
 
-    low, high = -LARGEST, -1e-9
+    low, high = LEAST_LOG_DELTA, -1e-9
     if above(low) <= 0:
         return next_up(low, 4)
     if above(high) > 0:

@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.base import ATTEMPTS, DEFAULT_GAP, ROUGH, Section
-from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.engine import SHARPNESS, ContourEngine
 from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import DEFAULT_GAP as GRID_GAP
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.mirrored import Mirror
 from hockeystick.numerics.budget import share
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import log_delta_from
 from hockeystick.values.errors import NotApplicableError
@@ -32,11 +33,8 @@ from hockeystick.values.interval import Ends
 Array = npt.NDArray[np.float64]
 
 SHARPER = 1e-2  # width at a contour's own epsilon, relative to the request: leaves room around it
-GRID_SHARPER = 0.3  # width at a grid's own epsilon, relative to the requested width
-FEW = 500  # epsilons of one round that get an integral each; all take as long as two or three contours
 MOST_LOSSES = 10_000_000  # atoms times epsilons that are summed
 TILT_RATIO, TILTS = 1.5, 30  # the tilts of the rough bound are powers of the ratio, with exponents up to this
-SLACK = 1e-13  # relative rounding of the rough bound
 
 
 class _Sections:
@@ -105,7 +103,7 @@ class _Chernoff:
     def log_delta(self, epsilon: Array) -> Ends:
         """Return upper ends at each epsilon; the lower ones are minus infinity."""
         falls = np.multiply.outer(epsilon, self._tilts)
-        lines = self._tops - falls + SLACK * (1 + np.abs(falls))
+        lines = self._tops - falls + SPARE * (1 + np.abs(falls))
         upper = np.minimum(lines.min(axis=1), 0.0)
         return Ends(np.full(len(epsilon), -math.inf), upper, upper)
 
@@ -142,15 +140,11 @@ class Curve:
             return self._contours.improved(best, at, floor)[back]
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
-        direct = self._direct
+        best, direct = self._integrated(best, at, floor), self._direct
         if direct is not None and direct.listed and direct.losses * len(at) <= MOST_LOSSES:
-            return self._integrated(best, at, floor)[back]  # a sum over all outcomes cannot be improved
-        if direct is None or direct.listed or len(at) > FEW:
-            with share():  # keep work for the grid, which may be the one that answers
-                best = self._contours.improved(best, at, floor)
-        best = self._integrated(best, at, floor)
-        with share():
-            best = self._contours.improved(best, at, floor)  # if epsilons are few: those without an integral
+            return best[back]  # a sum over all outcomes cannot be improved
+        with share():  # keep work for the grid, which may be the one that answers
+            best = self._contours.improved(best, at, floor)
         best = self._grids.improved(best, at, floor)
         if np.any((best.width > GRID_GAP) & (best.upper > floor)):
             best = best.shared(self._chernoff.log_delta(at))
@@ -196,7 +190,7 @@ class Curve:
             return way(self._composition).at(epsilon, gap)
 
     def _grid(self, epsilon: float) -> Section:
-        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_GAP))
+        return GridEngine(self._composition).at(epsilon, SHARPNESS * max(self._gap, GRID_GAP))
 
 
 def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:

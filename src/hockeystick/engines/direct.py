@@ -48,7 +48,6 @@ DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the smallest P-mass considered
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
-BOTTOM = 100.0  # distance below the target to which log delta is resolved in the search of its root
 
 
 class DirectEngine:
@@ -134,7 +133,7 @@ class DirectEngine:
         """
 
         def above(epsilon: float) -> float:
-            return max(self._ends(epsilon)[1] - target, -BOTTOM)
+            return max(self._ends(epsilon)[1] - target, -LARGEST)
 
         low, high = 0.0, max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
         while above(high) > 0:

@@ -33,7 +33,6 @@ DEEPER = 4.0  # step down in the log
 PANELS = (32, 4000)  # fewest panels of a smooth part, and most panels of all of them, or atoms that are few
 SPARE = 50.0  # if atoms are many, they are kept down to this far below the floor, in logs
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # tried relative to the saddle point: less tilt needs less width
 FINE = 1e-3  # width of a bracket, in the log of a tilt, at which the search for a root ends
 EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of the tilts evaluated first
 RARE = 1.0  # K at a saddle point below which a single loss determines delta

@@ -64,8 +64,8 @@ GUARD_BITS = 64
 MOST_BITS = 1 << 16
 """Largest precision at which a proof is tried."""
 
-MOST_PARTS = 1 << 14
-"""Largest number of terms of a continued fraction; where more would be needed, the ball is wider."""
+MOST_TERMS = 20_000
+"""Largest number of terms of a sum or of a continued fraction; a fraction that needs more terms is a wider ball."""
 
 FAR_OUT = 1 << 14
 """Standard deviations beyond which a normal tail is computed as density times Mills ratio: the complementary error
@@ -87,7 +87,7 @@ def mills_ratio(x: Ball) -> Ball:
     contains both. They differ by about ``n! x^(-2n)`` after n terms. In the tail, n is chosen so that this is below the
     precision; for smaller x the ball is wide.
     """
-    count = min(int(ctx.prec / (2 * max(float(abs(x).lower().log()), 0.1))) + 2, MOST_PARTS)
+    count = min(int(ctx.prec / (2 * max(float(abs(x).lower().log()), 0.1))) + 2, MOST_TERMS)
 
     def convergent(n: int) -> Ball:
         rest = x

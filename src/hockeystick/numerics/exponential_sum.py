@@ -46,8 +46,7 @@ ROWS = 8  # most terms of the series at once
 BLOCK = 32  # terms summed first: n terms then undergo at most BLOCK + n / BLOCK roundings
 FOLD = 8  # terms added up in each layer of a sum
 FEW = 40_000  # evaluations up to which the sum term by term takes about a millisecond
-STRETCH = 20.0  # least factor on a tolerance, which is a small share of the requested width
-PATIENCE = 20_000  # evaluations for each unit of that factor, where this makes it larger
+STRETCH = 50.0  # factor on a tolerance, which is a small share of the requested width
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
 LONGEST = 1 << 21  # points of a transform
 
@@ -70,7 +69,7 @@ def moved_sum(
     evaluations = float(len(loss)) * count
     if evaluations <= FEW:
         return term_by_term(loss, weight, step, count)
-    enough = tolerance * max(evaluations / PATIENCE, STRETCH)
+    enough = STRETCH * tolerance
     if 2 * count <= LONGEST:
         values, error = by_transforms(loss, weight, step, count, tolerance)
         if float(error.max()) <= enough or evaluations > MOST:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from hockeystick.numerics.roots import ITERATIONS
+
 GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))
 """The smaller part of a bracket in golden section."""
 
 ROUNDING = math.sqrt(2.2e-16)
 """Relative distance of two places near a minimum at which a smooth function has the same value in doubles."""
-
-ITERATIONS = 500
-"""Largest number of evaluations; golden sections alone reduce a bracket to its rounding in a sixth of that."""
 
 
 def least_place(function: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:

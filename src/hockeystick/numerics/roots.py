@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 
 ITERATIONS = 10_000
-"""Largest number of steps: bisection from the largest double to the least takes 2,100, each of which may need a few."""
+"""Largest number of steps of a search: bisection from the largest double to the least takes 2,100, and each of these
+may need a few."""
 
 ROOT_GAP = 1e-14
 """Relative precision of a root; certified ends are moved outward from it. Brent's method reaches four units in the last

@@ -38,7 +38,8 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-SHARPNESS = 0.5  # width of a contour at its own epsilon, relative to the request: leaves room around it
+GUIDES = 3  # guides tried in turn, each with deeper nodes
+SHARPNESS = 0.5  # width of a contour or a grid at its own epsilon, relative to the request: leaves room around it
 CLOSE = 1e-5  # largest relative width to which both ends are searched: a contour may be sharper than requested
 HOPELESS = 0.3  # relative width; if a second contour is wider, others will be too
 
@@ -277,7 +278,7 @@ def seeing_guide(
         return upper(transforms, tilt) <= seen + 0.1 + 0.01 * abs(seen)
 
     guide = first
-    for _ in range(ATTEMPTS):
+    for _ in range(GUIDES):
         tilt = guide.saddle(epsilon)
         if sees(guide, tilt):
             return guide, tilt, math.inf

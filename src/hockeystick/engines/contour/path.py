@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.sweep import Terms
-from hockeystick.engines.guide import TILTS, Guide
+from hockeystick.engines.guide import Guide
 from hockeystick.numerics.budget import USED_UP, allows
 from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF, shortened
@@ -30,6 +30,7 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tilts tried, relative to the saddle point
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta / t
 ROUNDINGS = 500.0  # approximate error of a cumulant, in roundings of its size
 SUM_ROUNDINGS = 60.0  # approximate error of the sum, in roundings

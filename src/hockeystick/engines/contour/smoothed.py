@@ -56,7 +56,6 @@ OWN = 0.03  # share of the requested width for each contour's own interval
 COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
 """Multiples of the noise, tried in turn if its contour would be too long; the second still about reaches the gap."""
 
-LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
 COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
 
@@ -124,7 +123,7 @@ class Smoothing:
             NotApplicableError: no contour can be laid.
         """
         tilt = (guide or Guide.reaching(self._composition, epsilon)[0]).saddle(epsilon)
-        mu = min(max(math.sqrt(SHARE * gap / (1.5 * tilt * (1 + tilt))), LEAST_MU), LARGEST_MU)
+        mu = min(math.sqrt(SHARE * gap / (1.5 * tilt * (1 + tilt))), LARGEST_MU)
         best, least = self._pair(epsilon, mu, gap), math.inf
         at = np.array([epsilon])
         for _ in range(ATTEMPTS):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.engines.base import ROUGH
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.rows import Array, Columns, Plans, each, most, together
 from hockeystick.engines.guide import RARE
@@ -19,7 +20,7 @@ from hockeystick.numerics.logarithm import log_peaks
 
 RATIO = 1.3  # ratio of neighbouring tilts in the table
 TILTS = RATIO ** -np.arange(-6.0, 19.0)  # relative to the tilt of the central limit
-SHARE, LARGEST = 0.1, 1e-2  # share of the gap for all remainders together; its limit relative to delta
+SHARE = 0.1  # share of the gap for all remainders together, which are at most ROUGH relative to delta
 SPARE = 2.0  # log of the factor by which each remainder is smaller than their share of the gap
 LEAST = 0.02  # least guess of epsilon, relative to its Chernoff bound
 BITS = 20  # binary digits of tilts and steps, whose small multiples are exact
@@ -117,7 +118,7 @@ def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked
     t, k, _ = _lowest(cumulants + log_peaks(tilts) - tilts * epsilon, tilts, cumulants)
     log_value = np.clip(log_delta - (k - t * epsilon), DEEPEST, 0.0)  # log of S e^(t eps - K(t))
     relative = asked.gap * (epsilon * t if asked.for_epsilon else 1.0)
-    tolerance = np.minimum(SHARE * relative, LARGEST)
+    tolerance = np.minimum(SHARE * relative, ROUGH)
     wanted = log_delta + np.log(tolerance) - SPARE
     period = (cumulants + log_peaks(tilts) - tilts * epsilon - wanted) / (tilts - t)
     period = np.where((tilts > NEARBY * t) & np.isfinite(period), period, np.inf)

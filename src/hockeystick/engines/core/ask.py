@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hockeystick.engines.base import ROUGH
 from hockeystick.engines.core.aim import TILTS, Aim, Asked, first_aim, laid
 from hockeystick.engines.core.law import Law
 from hockeystick.engines.core.line import CLASSES, Grid, Line
@@ -26,7 +27,6 @@ from hockeystick.engines.core.sum import Cut, Sum, meet
 from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.rounding import SPARE
 
-ROUGH = 0.02  # width of log delta that suffices to show one direction milder
 HEIGHTS = (2.0, 2.0, 0.7)  # largest distance of lines from the axis, in successive attempts
 # outer and inner numbers of points of a line, each step larger by about a half
 POINTS = (

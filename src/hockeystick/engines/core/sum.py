@@ -36,10 +36,9 @@ from hockeystick.numerics.charged import charged
 from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 
-LOOKS, START, FARTHEST = 10, 1.3, 4.0  # edges tried; the first edge, relative to a normal law's; largest leap
+START, FARTHEST = 1.3, 4.0  # the first edge, relative to a normal law's; largest leap
 FINE, FEW = 8, 100  # boxes divide the distance between nodes by this if rounds are fewer than FEW
-STEPS, CLOSE = 14, 1e-5  # steps of Newton's method; tolerance in log delta: the next step errs by its square
-WIDENINGS = 6  # of an end that is not certified yet
+STEPS, CLOSE = 14, 1e-5  # most steps of a search; tolerance of Newton's method, whose next step errs by its square
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
     edge = START * np.sqrt(-2 * aim.cut / variance)
     found, tails = np.full(edge.shape, np.nan), np.full(edge.shape, np.inf)
     last, fallen, going = edge, np.full(edge.shape, np.nan), np.ones(edge.shape, dtype=bool)
-    for look in range(LOOKS):
+    for look in range(STEPS):
         decay = (together(count * boxes.log_bound(each(edge, kinds)), kinds) - 0.5 * noise * edge**2) * (1 - SPARE)
         rest = np.log((aim.step / edge + 1) / (math.pi * edge)) + SPARE
         enough = going & (decay + rest <= aim.cut)
@@ -215,7 +214,7 @@ def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
     width = 1.02 * (np.concatenate([low, high], axis=1) - targets) / slope
     width = apart * np.maximum(apart * width, 0.0) + apart * (1e-10 / slope + 4e-16 * epsilon)
     out, open_ = np.repeat([[0.0, np.inf]], len(width), axis=0), np.ones(width.shape, dtype=bool)
-    for _ in range(WIDENINGS):
+    for _ in range(STEPS):
         at = epsilon + width
         asked = np.where(open_ & (at > 0), at, epsilon)
         low, high = sums.ends(asked)

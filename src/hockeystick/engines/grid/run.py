@@ -27,7 +27,8 @@ from hockeystick.engines.grid.work import (
     check_range,
     left,
 )
-from hockeystick.engines.guide import TILTS, Guide
+from hockeystick.engines.guide import Guide
+from hockeystick.numerics.budget import MOST
 from hockeystick.numerics.lattice import FADE, GridLaw, GridSum, Mesh, Window
 from hockeystick.numerics.logarithm import log_peak
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -37,9 +38,9 @@ from hockeystick.values.side import Side
 
 ATTEMPTS = 10  # runs of a query, and meshes of a run; each follows from the results of the one before
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
-FIT_SHARE = 0.8  # share of the remaining work that one mesh may take
 WORTHWHILE = 0.85  # only gaps below this share of the last one are tried
 COARSER = 8.0  # factor on the gap if the first mesh takes too long
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # relative to the saddle point: less tilt may shorten the window
 MAX_AMPLIFICATION = 2.5  # log of the factor by which less tilt may amplify rounding
 
 Counted = list[tuple[GridLaw, int]]
@@ -203,7 +204,7 @@ class Run:
         least = max(self._width / MAX_POINTS, max(self._spans) / MAX_POINTS)
         if gap < least:
             gap, self.limited = least, MEMORY
-        least = (cost + self._sums_cost) / max(FIT_SHARE * left(), 1.0)
+        least = (cost + self._sums_cost) / max(MOST * left(), 1.0)
         if gap < least and not self.layout.exact:
             gap, self.limited = least, WORK
         return gap

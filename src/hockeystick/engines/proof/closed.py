@@ -52,13 +52,21 @@ from flint import arb, fmpq, fmpz, fmpz_poly
 from hockeystick.engines.proof.atoms import FiniteLaw
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.engines.proof.search import Enclosure
-from hockeystick.numerics.balls import FAR_OUT, GUARD_BITS, MOST_BITS, Ball, ball, mills_ratio, normal_tail, precision
+from hockeystick.numerics.balls import (
+    FAR_OUT,
+    GUARD_BITS,
+    MOST_BITS,
+    MOST_TERMS,
+    Ball,
+    ball,
+    mills_ratio,
+    normal_tail,
+    precision,
+)
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-LEAST_BITS = 128  # of precision at the first attempt; each further attempt doubles them
 LEAST_DELTA = arb(2) ** -(1 << 11)  # below it an upper end decides every comparison with a delta in doubles
-MOST_TERMS = 20_000  # of a sum of Laplace rounds, or over outcomes
 
 
 class ClosedForm:
@@ -101,7 +109,7 @@ class ClosedForm:
         Raises:
             NotApplicableError: no allowed precision gives such ends.
         """
-        bits = LEAST_BITS
+        bits = 2 * GUARD_BITS
         while bits <= MOST_BITS:
             with precision(bits):
                 value = self._formula(epsilon)

@@ -47,13 +47,12 @@ from flint import acb, arb
 from hockeystick.engines.proof.atoms import FiniteLaw
 from hockeystick.engines.proof.boxes import Boxes
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
-from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
+from hockeystick.numerics.balls import MOST_TERMS, Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 LIFT, LIFT_FALLING = 0.48 * math.pi, 0.245 * math.pi  # largest Y times mu; the same where a power of g is negative
 LIFTS = np.linspace(0.02, 1.0, 50)  # heights Y that are tried, relative to the largest
-MAX_NODES = 20_000  # nodes of a line
 MOST_PRODUCTS = 20_000_000  # nodes times points: a second or so
 MOST_PIECES = 2000  # pieces of the density of a sampled Gaussian's loss, for boxes below it
 LAPLACE_PIECES = 64  # pieces of the smooth part of Laplace noise
@@ -186,7 +185,7 @@ class SampledLine(Line):
         self._rises, self._falls = item.direction is not Direction.ADD, item.direction is not Direction.REMOVE
         self._mu, self._rate, self._t = ball(item.mu), ball(item.rate), arb(t)
         self._nodes = self._chosen(float(item.mu), float(item.rate), t, 3.0 - log_tolerance)
-        if not self._nodes.number <= MAX_NODES:
+        if not self._nodes.number <= MOST_TERMS:
             raise NotApplicableError("the proof would need too many evaluations of one round")
         low, dx, number, lift, _ = self._nodes
         height = arb(lift if self._rises else -lift)
@@ -237,7 +236,7 @@ class SampledLine(Line):
             near = math.sqrt(2 * max(depth - t * math.log1p(-light), 1.0))
             if hump + halves <= 0 and near < high and light > 0:  # the hump is light enough to leave out
                 high, share = near, light
-        number = min((high - low) / dx, MAX_NODES + 1)
+        number = min((high - low) / dx, MOST_TERMS + 1)
         return Nodes(low, dx, math.ceil(number) + 1, lift, share)
 
     def _step(self) -> Ball:
