@@ -17,6 +17,7 @@ import pytest
 from mpmath import mp, mpf
 
 from hockeystick.engines.contour.cut import Cut
+from hockeystick.engines.contour.engine import at
 from hockeystick.engines.contour.path import Path, summed
 from hockeystick.engines.contour.sweep import Terms, solved
 from hockeystick.engines.curve import _Chernoff
@@ -41,12 +42,12 @@ def sum_of(cumulant: Any, t: float, period: float, points: int) -> Terms:
     k = cumulant(z)
     terms = np.exp(k - k[0].real) / (z * (1 + z))
     terms[1:] *= 2
-    return Terms(s, terms, np.zeros(points), float(k[0].real), t, period, FAR, NOTHING)
+    return Terms(s, terms, np.zeros(points), float(k[0].real), t, period, FAR, NOTHING, 0.0)
 
 
 def ends_of(terms: Terms, epsilon: float) -> tuple[float, float]:
     """Certified ends of log delta at one epsilon."""
-    found = terms.at(epsilon)
+    found = at(terms, epsilon)
     return found.lower, found.upper
 
 
@@ -125,7 +126,9 @@ def test_roundings_of_the_phases_and_of_the_sum_are_charged(epsilon: float) -> N
     random = np.random.default_rng(11)
     for points in (3, 40, 700):  # one by one, and as products of few exponentials
         s = 0.37 * np.arange(points, dtype=np.float64)
-        terms = Terms(s, random.normal(size=points) * np.exp(2j * s), np.zeros(points), 0.0, 1.0, 3.0, FAR, NOTHING)
+        terms = Terms(
+            s, random.normal(size=points) * np.exp(2j * s), np.zeros(points), 0.0, 1.0, 3.0, FAR, NOTHING, 0.0
+        )
         truth = exactly(terms, epsilon)
         values, error = terms._sums(np.array([epsilon]))
         assert abs(values[0] - truth) <= error
@@ -134,7 +137,7 @@ def test_roundings_of_the_phases_and_of_the_sum_are_charged(epsilon: float) -> N
 def test_the_bound_on_the_phases_holds_at_every_epsilon_it_is_kept_for() -> None:
     """It is kept by powers of two, and an epsilon just below one has the error of its own."""
     s = 0.37 * np.arange(300, dtype=np.float64)
-    terms = Terms(s, np.exp(2j * s), np.zeros(300), 0.0, 1.0, 3.0, FAR, NOTHING)
+    terms = Terms(s, np.exp(2j * s), np.zeros(300), 0.0, 1.0, 3.0, FAR, NOTHING, 0.0)
     (_, least), (_, last), (_, before) = (
         terms._sums(np.array([at])) for at in (2.0**30, math.nextafter(2.0**31, 0.0), 2.0**30 * 0.999)
     )
@@ -149,7 +152,7 @@ def test_roundings_of_the_norm_are_charged() -> None:
     """``K_top - t eps`` is rounded in full, however small the rest is; the period leaves no alias."""
     random = np.random.default_rng(3)
     for epsilon, t, top in zip(1e10 * (1 + random.random(30)), 1 + random.random(30), random.random(30), strict=True):
-        terms = Terms(np.array([0.0, 0.1]), np.array([0.7 + 0j, 0j]), np.zeros(2), top, t, 3e10, FAR, NOTHING)
+        terms = Terms(np.array([0.0, 0.1]), np.array([0.7 + 0j, 0j]), np.zeros(2), top, t, 3e10, FAR, NOTHING, 0.0)
         truth = log_of(terms, exactly(terms, float(epsilon)), float(epsilon))
         lower, upper = ends_of(terms, float(epsilon))
         assert lower <= truth <= upper

@@ -284,7 +284,7 @@ CUTS = 6  # cells of the laws below
 def cells_of(left: Array, right: Array, **doubts: Any) -> Cells:
     """Cells between neighbouring grid points from 0 on, with nothing in doubt but what is given."""
     n = left.shape[1]
-    made = Cells(np.arange(n + 1), left, right, np.zeros(n), np.zeros(n), Points.none())
+    made = Cells(np.arange(n + 1), left, right, np.zeros(n), np.zeros(n), Points.none(), 0.0, 0.0, 0.0)
     for name, value in doubts.items():
         setattr(made, name, value)
     return made

@@ -16,7 +16,7 @@ import oracle
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour import cut as cutting
 from hockeystick.engines.contour.cut import cut
-from hockeystick.engines.contour.engine import ContourEngine, Plain, transforms_of
+from hockeystick.engines.contour.engine import ContourEngine, Plain, at, transforms_of
 from hockeystick.engines.contour.path import Aim, Path, upper
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
@@ -193,7 +193,7 @@ def test_a_path_serves_other_counts(count: int) -> None:
     transforms: list[tuple[Transform, int]] = [(MixtureTransform.sampled(1.0, 0.01, Kind.REMOVE), laid)]
     guide = Guide(composition, -60.0)
     aim = Aim(guide, guide.saddle(epsilon), math.inf, epsilon, guide.log_delta(epsilon))
-    found = Path(transforms, aim, 1e-7).terms([count]).at(epsilon)
+    found = at(Path(transforms, aim, 1e-7).terms([count]), epsilon)
     exact = ContourEngine(Composition([(pair, count)])).log_delta(epsilon, 1e-9)
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper

@@ -18,7 +18,7 @@ from hockeystick.directions.directions import Directions, check_time, mixed_comp
 from hockeystick.directions.finite import known_epsilon
 from hockeystick.directions.finite_losses import EngineFactory, finite_log_delta, with_infinite
 from hockeystick.directions.two_sided import bound_of, delta_of, without_lower
-from hockeystick.engines.auto import AutoEngine
+from hockeystick.engines.auto import AutoEngine, shared
 from hockeystick.engines.base import DEFAULT_GAP, ROUGH
 from hockeystick.engines.core.aim import Asked
 from hockeystick.engines.core.ask import solve, worse
@@ -177,7 +177,8 @@ def worst_direction(
         if found.upper <= best.lower:
             continue
         if found.limited is None:
-            found = _both(found, ask(subject))
+            finer = ask(subject)
+            found = replace(shared(finer, found), limited=finer.limited)
         lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
         if found.upper > best.upper:
             best_direction, best = other, found
@@ -215,12 +216,6 @@ def _mirrored(one: Gathered, other: Gathered) -> bool:
     return len(first) == len(second) and all(
         count == times and pair.mirror == seen for (pair, count), (seen, times) in zip(first, second, strict=True)
     )
-
-
-def _both(glanced: Interval, asked: Interval) -> Interval:
-    """Intersection of two certified intervals for the same number, with the engine of the narrower one."""
-    narrower, wider = sorted((asked, glanced), key=lambda found: found.upper - found.lower)
-    return replace(wider.intersected(narrower), limited=asked.limited)
 
 
 def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:

@@ -36,11 +36,6 @@ def _worst(directions: Directions, ask: Callable[[Composition], Interval]) -> tu
     return direction, replace(worst, lower=lower, estimate=min(max(estimate, lower), worst.upper))
 
 
-def _largest(directions: Directions, ask: Callable[[Composition], float]) -> tuple[Direction, float]:
-    """Return the direction with the largest estimate, and that estimate."""
-    return worst(compositions(directions, effort=EFFORT), ask)
-
-
 def estimated_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, float], float]
 ) -> Estimate:
@@ -48,7 +43,8 @@ def estimated_epsilon(
 
     ``ask(composition, delta)`` estimates epsilon of one direction from the part of delta left for the finite losses.
     """
-    direction, value = _largest(directions, lambda composition: _epsilon(composition, delta, ask))
+    found = compositions(directions, effort=EFFORT)
+    direction, value = worst(found, lambda composition: _epsilon(composition, delta, ask))
     return Estimate(value, name, direction.value, NO_EPSILON if math.isinf(value) else None)
 
 
@@ -59,7 +55,8 @@ def estimated_delta(
 
     ``ask(composition, epsilon)`` estimates log delta of the finite losses of one direction.
     """
-    direction, log = _largest(directions, lambda composition: _log_delta(composition, epsilon, ask))
+    found = compositions(directions, effort=EFFORT)
+    direction, log = worst(found, lambda composition: _log_delta(composition, epsilon, ask))
     value = math.exp(log)
     return DeltaEstimate(value, name, direction.value, log_delta=Estimate(log, name, direction.value))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 SLIP = 16 * UNIT_ROUNDOFF  # a few roundings, relative to a number, or to 1 plus the size of a logarithm
 
 
-class EngineFactory(Protocol):
-    """Factory of an engine for a composition, such as the class of an engine."""
-
-    def __call__(self, composition: Composition) -> Engine:
-        """Return the engine for one direction."""
-        ...
+EngineFactory = Callable[[Composition], Engine]
+"""Function that returns the engine for one direction, such as the class of an engine."""
 
 
 def finite_log_delta(composition: Composition, epsilon: float, ask: Callable[[], Interval]) -> Interval:

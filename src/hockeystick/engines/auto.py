@@ -116,7 +116,7 @@ class AutoEngine:
                 if why != USED_UP and (engine is not grid or not self._of_moments()):
                     why = str(error)
                 continue
-            best = found if best is None else _shared(best, found)
+            best = found if best is None else shared(best, found)
             if best.limited is None:
                 break
         if best is None or best.limited is not None:
@@ -160,7 +160,7 @@ class AutoEngine:
                 if found is None:
                     raise
                 return replace(found, limited=str(error))
-            found = finer if found is None else replace(_shared(found, finer), limited=finer.limited)
+            found = finer if found is None else replace(shared(found, finer), limited=finer.limited)
         assert found is not None
         return found
 
@@ -180,7 +180,7 @@ def _width(found: Interval) -> float:
     return width / size if width < math.inf and size else math.inf
 
 
-def _shared(first: Interval, second: Interval) -> Interval:
+def shared(first: Interval, second: Interval) -> Interval:
     """Return the intersection of two certified intervals, labelled with the engine of the narrower one."""
     narrower, wider = sorted((first, second), key=lambda found: found.upper - found.lower)
     return wider.intersected(narrower)

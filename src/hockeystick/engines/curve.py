@@ -24,6 +24,7 @@ from hockeystick.engines.grid.engine import DEFAULT_GAP as GRID_GAP
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.mirrored import Mirror
 from hockeystick.numerics.budget import share
+from hockeystick.numerics.exponential_sum import MOST
 from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import log_delta_from
@@ -33,7 +34,6 @@ from hockeystick.values.interval import Ends
 Array = npt.NDArray[np.float64]
 
 SHARPER = 1e-2  # width at a contour's own epsilon, relative to the request: leaves room around it
-MOST_LOSSES = 10_000_000  # atoms times epsilons that are summed
 TILT_RATIO, TILTS = 1.5, 30  # the tilts of the rough bound are powers of the ratio, with exponents up to this
 
 
@@ -141,7 +141,7 @@ class Curve:
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
         best, direct = self._integrated(best, at, floor), self._direct
-        if direct is not None and direct.listed and direct.losses * len(at) <= MOST_LOSSES:
+        if direct is not None and direct.listed and direct.losses * len(at) <= MOST:
             return best[back]  # a sum over all outcomes cannot be improved
         with share():  # keep work for the grid, which may be the one that answers
             best = self._contours.improved(best, at, floor)
@@ -153,7 +153,7 @@ class Curve:
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
         """Return the ends, narrowed by the direct engine (one integral, or a sum over atoms) where they are wide."""
         wide, direct = np.flatnonzero((best.width > self._gap) & (best.upper > floor)), self._direct
-        if not len(wide) or direct is None or direct.losses * len(wide) > MOST_LOSSES:
+        if not len(wide) or direct is None or direct.losses * len(wide) > MOST:
             return best
         try:
             direct.begin()

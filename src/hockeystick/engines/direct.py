@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.base import ATTEMPTS
+from hockeystick.engines.guide import DEPTH
 from hockeystick.numerics.arrays import by_blocks
 from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
@@ -44,7 +45,6 @@ Array = npt.NDArray[np.float64]
 MOST_SUMS = 200_000  # sums of losses of several purely atomic rounds, which are listed one by one
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals of one query, a few seconds
-DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the smallest P-mass considered
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least

@@ -31,7 +31,7 @@ LOG_TILT_RANGE = (-80.0, 80.0)  # range of log tilts considered
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
 DEEPER = 4.0  # step down in the log
 PANELS = (32, 4000)  # fewest panels of a smooth part, and most panels of all of them, or atoms that are few
-SPARE = 50.0  # if atoms are many, they are kept down to this far below the floor, in logs
+DEPTH = 50.0  # e-folds below delta, or below the floor of a guide, at which tails and light atoms are left out
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
 FINE = 1e-3  # width of a bracket, in the log of a tilt, at which the search for a root ends
 EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of the tilts evaluated first
@@ -306,7 +306,7 @@ def _nodes(pair: DominatingPair, log_floor: float, most: int) -> tuple[Array, Ar
     if loss.size:
         keep = np.isfinite(loss) & np.isfinite(log_mass)
         if len(loss) > PANELS[1]:
-            keep &= log_mass >= log_floor - SPARE
+            keep &= log_mass >= log_floor - DEPTH
         loss, log_mass = loss[keep], log_mass[keep]
     if smooth is not None:
         at, weights = on_panels(_edges(*smooth.support(log_floor), most), NODES_PER_PANEL)

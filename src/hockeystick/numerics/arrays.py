@@ -16,6 +16,9 @@ system allocates fresh memory for each, page by page, at several times the cost 
 CHUNK = 1 << 16
 """Numbers in an array of many rows, such as queries or terms of a series, that are computed together."""
 
+MOST_POINTS = 1 << 21
+"""Largest number of points of a transform, of cells of one round on a grid, and of nodes of one cell: 150 to 250 MB."""
+
 HEAP = 1 << 23
 """Largest size in bytes of arrays served from the heap, which keeps the memory of freed ones: a dozen of a chunk."""
 

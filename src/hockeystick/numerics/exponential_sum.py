@@ -47,8 +47,7 @@ BLOCK = 32  # terms summed first: n terms then undergo at most BLOCK + n / BLOCK
 FOLD = 8  # terms added up in each layer of a sum
 FEW = 40_000  # evaluations up to which the sum term by term takes about a millisecond
 STRETCH = 50.0  # factor on a tolerance, which is a small share of the requested width
-MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
-LONGEST = 1 << 21  # points of a transform
+MOST = 10_000_000  # terms of sums that are computed term by term: beyond, they take seconds
 
 
 def cost(terms: int, count: int) -> float:
@@ -70,7 +69,7 @@ def moved_sum(
     if evaluations <= FEW:
         return term_by_term(loss, weight, step, count)
     enough = STRETCH * tolerance
-    if 2 * count <= LONGEST:
+    if 2 * count <= arrays.MOST_POINTS:
         values, error = by_transforms(loss, weight, step, count, tolerance)
         if float(error.max()) <= enough or evaluations > MOST:
             return values, error

@@ -7,6 +7,7 @@ double.
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 SUMMED = 128  # nodes in one matrix product
-EXACT = 53  # binary digits of a double
+EXACT = sys.float_info.mant_dig  # binary digits of a double
 
 
 def phased_sum(

@@ -202,7 +202,7 @@ class Plain:
                     raise
                 break  # a sharper contour is out of reach: keep the last one
             sums = path.terms(self._counts)
-            found = sums.at(epsilon)
+            found = at(sums, epsilon)
             wide = found.upper - found.lower, found.upper  # without a lower end, the smaller upper end is better
             if best is None or wide < narrowest:
                 best, narrowest = sums, wide

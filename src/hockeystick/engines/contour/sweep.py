@@ -54,7 +54,7 @@ class Terms:
     period: float
     right: tuple[float, float]
     log_tail: float
-    slack: float = 0.0
+    slack: float
     _errors: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
     def log_delta(self, epsilon: Array) -> Ends:
@@ -75,10 +75,6 @@ class Terms:
             lower = np.where(low > 0, lower - 4 * UNIT_ROUNDOFF * np.abs(lower) + scale - slip, -np.inf)
             middle = np.where(value > 0, np.log(value) + scale, lower)
         return Ends.of(lower, middle, np.minimum(upper, 0.0))
-
-    def at(self, epsilon: float) -> Interval:
-        """Return the certified interval of log delta at one epsilon."""
-        return self.log_delta(np.array([epsilon])).first("contour")
 
     def _sums(self, epsilon: Array) -> tuple[Array, float]:
         """Return S at each epsilon, and one bound on the errors of these values, both times ``e^(t eps - K_top)``."""

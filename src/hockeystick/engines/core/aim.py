@@ -24,7 +24,6 @@ SHARE = 0.1  # share of the gap for all remainders together, which are at most R
 SPARE = 2.0  # log of the factor by which each remainder is smaller than their share of the gap
 LEAST = 0.02  # least guess of epsilon, relative to its Chernoff bound
 BITS = 20  # binary digits of tilts and steps, whose small multiples are exact
-NEARBY = 1.04  # least tilt of the right alias considered, relative to that of the line
 DEEPEST = -35.0  # log of a sum relative to its first term, below which only rounding is left
 
 
@@ -121,7 +120,7 @@ def laid(tilts: Array, cumulants: Array, epsilon: Array, log_delta: Array, asked
     tolerance = np.minimum(SHARE * relative, ROUGH)
     wanted = log_delta + np.log(tolerance) - SPARE
     period = (cumulants + log_peaks(tilts) - tilts * epsilon - wanted) / (tilts - t)
-    period = np.where((tilts > NEARBY * t) & np.isfinite(period), period, np.inf)
+    period = np.where((tilts > t) & np.isfinite(period), period, np.inf)
     at = period.argmin(axis=1)[:, None]
     longest = np.maximum(np.take_along_axis(period, at, axis=1), -wanted / t)
     y, step = np.take_along_axis(tilts, at, axis=1), few_bits(2 * math.pi / (1.02 * longest))

@@ -18,7 +18,6 @@ from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 LOW, HIGH, NODES = -6.0, 16.0, 48  # range of outcomes and number of nodes to guess K
-WIDE = 1.7  # slope of the logistic function that approximates the normal distribution
 HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; where the tilts end
 
 
@@ -115,8 +114,8 @@ class Law(Columns):
             exponent = power[part, :, None] * log_g[part, None, :]
             exponent += log_mass
             seen[part] = np.log(np.exp(exponent, out=exponent).sum(axis=2))
-        # of a hump about (1 + t) mu, the nodes cover the part below HIGH
-        unseen = self.log_hump(t) - np.log1p(np.exp(np.minimum(WIDE * (HIGH - (1 + t) * self.mu), 600.0)))
+        # of a hump about (1 + t) mu, the nodes do not cover the part above HIGH
+        unseen = self.log_hump(t) + log_tail(HIGH - (1 + t) * self.mu)
         return np.where(self.add, seen, np.logaddexp(seen, unseen))
 
     def single(self, log_delta: Array) -> Array:

@@ -73,7 +73,7 @@ CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072
 GRAIN = 4096.0  # dx and Y are multiples of 1 / GRAIN
 STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # half-width of the strip about the real axis, times mu
 LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y times mu, and largest Y: rounding is e^(Y^2/2)
-DEPTH, DEPTH_RIGHT = 4.3, 3.0  # logs of the factors by which remainders are smaller than requested, at t and at y
+DEPTH = 4.3  # log of the factor by which remainders are smaller than requested, at t and at y
 LEAST = 1e-40  # smallest remainder requested
 PANEL, MANY = 32, 8192  # nodes of one matrix product for up to MANY points; half or a quarter for more
 FACTOR = 4.0 * ULPS + 8.0  # error of ``e^(i ds L) - 1`` in units: expm1, sin and cos, and their products
@@ -118,7 +118,7 @@ class Grid(Columns):
         dx = 2 * math.pi * lift / (depth + 2 * lift**2 + law.log_dip(t, 2 * lift))
         dx = np.floor(GRAIN * np.minimum(dx, 1.0)) / GRAIN
         low, high, share = law.reach(t, depth + 1 + 0.5 * lift**2)
-        low_y, high_y, share_y = law.reach(y, DEPTH_RIGHT - np.log(right))
+        low_y, high_y, share_y = law.reach(y, DEPTH - np.log(right))
         first = -np.ceil(np.maximum(low, low_y) / dx)
         needed = np.ceil(np.maximum(high, high_y) / dx) - first + 1
         inside = law.mu * (first + 1.5 * needed) * dx < LARGEST

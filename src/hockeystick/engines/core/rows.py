@@ -74,7 +74,7 @@ class Plans:
 
     rows: Rows
     noise: Array
-    kinds: int = 1
+    kinds: int
 
     def at(self, plans: Places) -> Plans:
         """Return some of the plans."""

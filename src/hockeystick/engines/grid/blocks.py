@@ -11,7 +11,7 @@ times. Rounds whose atoms lie on one lattice stay single if the grid can hold al
 from __future__ import annotations
 
 from hockeystick.engines.grid.layout import atom_distance
-from hockeystick.engines.grid.work import MAX_POINTS
+from hockeystick.numerics.arrays import MOST_POINTS
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.product import product, terms
 
@@ -23,7 +23,7 @@ def blocked(composition: Composition) -> Composition:
     """Return the same composition, with rounds grouped into blocks if their losses are atoms on no useful lattice."""
     unit, common, _ = atom_distance(composition)
     ranges = [(pair.loss_range, count) for pair, count in composition.rounds if pair.smooth is None]
-    fits = common and sum(count * (high - low) for (low, high), count in ranges) <= MAX_POINTS * unit
+    fits = common and sum(count * (high - low) for (low, high), count in ranges) <= MOST_POINTS * unit
     rounds: list[tuple[DominatingPair, int]] = []
     for (pair, count), lattice in zip(composition.rounds, composition.lattices, strict=True):
         size = 1 if pair.smooth is not None or (fits and lattice.alone) else _size(pair, count)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.work import MAX_POINTS, PLACE, begin, check_range
+from hockeystick.engines.grid.work import PLACE, begin, check_range
 from hockeystick.numerics import arrays
 from hockeystick.numerics.lattice import Mesh
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
@@ -97,9 +97,9 @@ class Cells:
     shift: Array
     mass_error: Array
     points: Points
-    below: float = 0.0
-    underflow: float = 0.0
-    worst_slip: float = 0.0
+    below: float
+    underflow: float
+    worst_slip: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +194,12 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         knots = np.arange(first, last + 1)
     n = len(knots) - 1
     begin((1 if pair.smooth is None else terms_of(pair.smooth)) * PLACE * n, "one round has too many cells")
-    cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
     # the part left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
     third = mesh.offset + float(knots[2]) * mesh.h
-    cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, LARGEST)) * (1 + 1e-9)
+    below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, LARGEST)) * (1 + SPARE)
+    left, right, shift, error = np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n)
+    cells = Cells(knots, left, right, shift, error, Points.none(), below, underflow=0.0, worst_slip=0.0)
     if pair.smooth is not None:
         cells.underflow = UNDERFLOW
         _add_smooth(cells, pair.smooth, mesh, (x_low, x_high))
@@ -324,7 +325,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
     ):
         where = np.flatnonzero(chosen)
         needed = np.maximum(1.0, np.ceil(narrow[where] / HALF_WIDTH[16]))
-        if not float(needed.max(initial=0.0)) * nodes <= MAX_POINTS:
+        if not float(needed.max(initial=0.0)) * nodes <= arrays.MOST_POINTS:
             raise NotApplicableError(
                 f"the grid engine would need {float(needed.sum()):.0e} panels because the answer is deep in the "
                 "tail; ask for a smaller epsilon or a larger delta"

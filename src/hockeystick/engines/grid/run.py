@@ -17,7 +17,6 @@ from hockeystick.engines.grid.cells import MAX_LIFT, Reach, ends, integrate, rea
 from hockeystick.engines.grid.laws import ALIGNMENTS, merge, spread
 from hockeystick.engines.grid.layout import Layout, atom_distance
 from hockeystick.engines.grid.work import (
-    MAX_POINTS,
     MEMORY,
     PLACE,
     SEEN,
@@ -28,6 +27,7 @@ from hockeystick.engines.grid.work import (
     left,
 )
 from hockeystick.engines.guide import Guide
+from hockeystick.numerics.arrays import MOST_POINTS
 from hockeystick.numerics.budget import MOST
 from hockeystick.numerics.lattice import FADE, GridLaw, GridSum, Mesh, Window
 from hockeystick.numerics.logarithm import log_peak
@@ -95,7 +95,7 @@ class Run:
         width = self.window.high - self.window.low
         if not 0 < width < math.inf:
             raise NotApplicableError("the privacy loss cannot be distinguished from a constant")
-        least = width / MAX_POINTS
+        least = width / MOST_POINTS
         if self.t * least > MAX_LIFT:  # the grid would need too much memory: reduce the tilt
             saddle *= MAX_LIFT / (self.t * least)
             self.t, self.window = self._tilt_and_window(saddle)
@@ -201,7 +201,7 @@ class Run:
             gap: the gap asked for.
             cost: units of work for the laws of all rounds, times their gap.
         """
-        least = max(self._width / MAX_POINTS, max(self._spans) / MAX_POINTS)
+        least = max(self._width / MOST_POINTS, max(self._spans) / MOST_POINTS)
         if gap < least:
             gap, self.limited = least, MEMORY
         least = (cost + self._sums_cost) / max(MOST * left(), 1.0)
@@ -212,7 +212,7 @@ class Run:
     def _build(self, gap: float, asked: float) -> None:
         """Build the lower and the upper law of every kind of round on a grid with about the given gap."""
         self.lower, self.upper = [], []
-        h = self.layout.fitted(gap, self.t, max(self._spans) / MAX_POINTS)
+        h = self.layout.fitted(gap, self.t, max(self._spans) / MOST_POINTS)
         for (pair, count), kappa in zip(self.composition.rounds, self.kappas, strict=True):
             lower, upper = self._round(pair, count, kappa, h, asked * count / self.composition.count)
             self.lower.append((lower, count))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from hockeystick.numerics.arrays import MOST_POINTS
 from hockeystick.numerics.budget import allows
 from hockeystick.numerics.budget import left as left
 from hockeystick.values.errors import NotApplicableError
@@ -16,9 +17,6 @@ WORK = "a finer grid would take too long"
 
 MEMORY = "the grid is as fine as the memory limit allows"
 """Reason for an interval wider than requested: a finer mesh has too many places."""
-
-MAX_POINTS = 1 << 21
-"""Largest number of places of a window, of cells of one round, and of nodes of one cell: 150 to 250 MB."""
 
 PLACE = 150.0
 """Units of work for a node of a density, for a knot between cells, or for a place that is composed."""
@@ -47,6 +45,6 @@ def check_range(places: float, what: str) -> None:
     Raises:
         NotApplicableError: the law would need too much memory.
     """
-    if not places <= 2 * MAX_POINTS:
+    if not places <= 2 * MOST_POINTS:
         size = f"{places:.0e}" if math.isfinite(places) else "infinitely many"
         raise NotApplicableError(f"the grid engine would need {size} grid points for {what}, which is too much memory")

@@ -27,6 +27,7 @@ from operator import mul
 
 from flint import acb, arb
 
+from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.contour.cut import RATIO, START
 from hockeystick.engines.contour.path import Aim, shortest
 from hockeystick.engines.proof.lines import Line, lines
@@ -38,7 +39,6 @@ from hockeystick.values.errors import NotApplicableError
 
 MAX_POINTS = 200_000  # points of all kinds of rounds together: a second or so
 LEAST_LOST, MOST_LOST = 1e-100, 0.1  # smallest and largest share of a density that boxes leave uncovered
-LESS_TILT = 1e-6  # precision asked of a sum in doubles, which limits how far the tilt may lie below the saddle point
 ROUGH = -5.0  # log of the remainders of m(t) where a constant factor of accuracy suffices
 
 
@@ -59,7 +59,7 @@ class Contour:
     def __init__(self, rounds: ExactRounds, aim: Aim, tolerance: float) -> None:
         number, epsilon, log_delta = rounds.number, aim.epsilon, aim.depth
         wanted = log_delta + math.log(tolerance) - 2.0
-        self._t, theta, _ = shortest(aim, math.inf, math.inf, wanted, LESS_TILT)
+        self._t, theta, _ = shortest(aim, math.inf, math.inf, wanted, DEFAULT_GAP)
         self._right = self._t + theta
         at = aim.guide.cumulants(self._t)
         top = at.k0 - self._t * epsilon
