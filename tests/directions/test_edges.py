@@ -13,12 +13,12 @@ from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
 from hockeystick.directions.tradeoff import Nodes
-from hockeystick.engines import direct
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.smoothed import Smoothing
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.numerics.budget import CALL, Budget
 from hockeystick.numerics.lattice import GridLaw, Mesh, Tail
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
@@ -89,20 +89,20 @@ class TestWorkIsCounted:
         assert (found.upper >= known.upper - 1e-6).all()
         assert (found.upper < 0).all()
 
-    def test_the_integrals_of_one_round_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_integrals_of_one_round_end(self) -> None:
         """The upper end is found first; where the panels do not last for the lower one it is 0, and says so."""
         composition = Composition([(PoissonRemovePair(GaussianPair(1.0), 0.5), 1)])
         engine = DirectEngine(composition)
         target = (math.log(1e-3), math.log(1e-3))
-        exact = engine.epsilon(target, None)
-        panels = engine._panels
-        assert panels < direct.ALL_PANELS / 100
-        monkeypatch.setattr(direct, "ALL_PANELS", panels - 1)
-        found = DirectEngine(composition).epsilon(target, None)
+        with Budget(CALL) as budget:
+            exact = engine.epsilon(target, None)
+        used = CALL - budget.left
+        assert used < CALL / 100
+        with Budget(used - 1):
+            found = DirectEngine(composition).epsilon(target, None)
         assert (found.lower, found.upper) == (0.0, exact.upper)
         assert found.limited is not None
-        monkeypatch.setattr(direct, "ALL_PANELS", 1)
-        with pytest.raises(NotApplicableError, match="too many panels"):
+        with Budget(1.0), pytest.raises(NotApplicableError, match="too many panels"):
             DirectEngine(composition).epsilon(target, None)
 
     def test_moments_of_too_many_nodes_are_bounded_roughly(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ def worst_direction(
 def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -> Interval:
     """Answer of an engine at a coarse gap, or the Renyi bound if the engine does not apply.
 
-    It is used to show that another direction is worse.
+    The caller uses this answer to show that another direction is worse.
     """
     try:
         return ask(engine)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 SLIP = 16 * UNIT_ROUNDOFF  # a few roundings, relative to a number, or to 1 plus the size of a logarithm
 
 
-EngineFactory = Callable[[Composition], Engine]
-"""Function that returns the engine for one direction, such as the class of an engine."""
+class EngineFactory(Protocol):
+    """Factory of an engine for a composition, such as the class of an engine."""
+
+    def __call__(self, composition: Composition) -> Engine:
+        """Return the engine for one direction."""
+        ...
 
 
 def finite_log_delta(composition: Composition, epsilon: float, ask: Callable[[], Interval]) -> Interval:

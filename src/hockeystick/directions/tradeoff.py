@@ -27,7 +27,7 @@ vertex, too.
 
 **Two pairs.** If no instance attains the dominating pair of a round (``pairs/sides.py``), the trade-off function of the
 plan is the minimum over its instances. It is at least the function of the dominating pairs, whose h and h' bound those
-of each instance. It is at most the function of any one instance, computed from that instance's h and h'. To take the
+of each instance. It is at most the function of any one instance, computed from that instance's h and h'. Taking the
 minimum over instances first, and then the supremum over b, would be invalid, since the result is smaller.
 """
 

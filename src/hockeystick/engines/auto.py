@@ -132,7 +132,7 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
-        """Return the interval, with a lower upper end if dominating pairs that engines know better give one."""
+        """Return the interval, or one with a smaller upper end, which follows from other dominating pairs."""
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)
         if larger == self._composition:

@@ -156,7 +156,6 @@ class Curve:
         if not len(wide) or direct is None or direct.losses * len(wide) > MOST:
             return best
         try:
-            direct.begin()
             each = [direct.log_delta(one, None) for one in epsilon[wide].tolist()]
         except NotApplicableError:  # the densities are out of the direct engine's reach
             return best
@@ -194,7 +193,7 @@ class Curve:
 
 
 def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:
-    """Return a copy of the old ends in which those at some positions are replaced by new ones."""
+    """Return a copy of the old ends, with new ends at some positions."""
     ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
     for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):
         kept[where] = put

@@ -28,6 +28,7 @@ import numpy.typing as npt
 from hockeystick.engines.base import ATTEMPTS
 from hockeystick.engines.guide import DEPTH
 from hockeystick.numerics.arrays import by_blocks
+from hockeystick.numerics.budget import allows
 from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
@@ -44,7 +45,7 @@ Array = npt.NDArray[np.float64]
 
 MOST_SUMS = 200_000  # sums of losses of several purely atomic rounds, which are listed one by one
 MAX_PANELS = 20_000  # of one integral
-ALL_PANELS = 400_000  # of all integrals of one query, a few seconds
+PANEL = 4e3  # units of work of one panel
 DEEPEST = -1e40  # log of the smallest P-mass considered
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
@@ -68,7 +69,6 @@ class DirectEngine:
         self._pair: DominatingPair = one if composition.count == 1 else product(tuple(composition.rounds))
         self._atoms = self._pair.atoms.seen()
         self._log_floor = -DEPTH
-        self._panels = 0  # panels of all integrals of the query
 
     @staticmethod
     def applies(composition: Composition) -> bool:
@@ -83,10 +83,6 @@ class DirectEngine:
             if not 0 < total <= MOST_SUMS:
                 return False
         return composition.count > 0
-
-    def begin(self) -> None:
-        """Begin a new query: set the number of integration panels used so far to 0."""
-        self._panels = 0
 
     @property
     def listed(self) -> bool:
@@ -156,8 +152,7 @@ class DirectEngine:
             log_floor = _log_mass_beyond(smooth, threshold) - DEPTH
         for _ in range(ATTEMPTS):
             panels = _panels(smooth, threshold, log_floor)
-            self._panels += panels
-            if self._panels > ALL_PANELS:
+            if not allows(PANEL * panels):
                 raise NotApplicableError("the densities of one round would need too many panels in total")
             lower, upper = _integral(smooth, epsilon, threshold, log_floor, panels)
             if lower == -math.inf or log_floor < lower - 0.8 * DEPTH:

@@ -45,8 +45,8 @@ PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from th
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
     """Return the method without NumPy's warnings that a tilt times a loss exceeds the range of a double.
 
-    Such values steer nothing. Only methods called from outside are wrapped, since the wrapper takes longer than a short
-    sum.
+    No certified number depends on such values. Only methods called from outside are wrapped, since the wrapper takes
+    longer than a short sum.
     """
 
     @wraps(method)

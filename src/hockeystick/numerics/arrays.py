@@ -10,8 +10,8 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 BLOCK = 1 << 13
-"""Numbers per block: the intermediate arrays of a formula stay in the cache, and below the 128 KiB from which on the
-system allocates fresh memory for each, page by page, at several times the cost of the formula."""
+"""Numbers per block. The intermediate arrays of a formula then stay in the cache, and are smaller than 128 KiB. For
+each larger array, the system allocates fresh memory page by page, which takes several times as long as the formula."""
 
 CHUNK = 1 << 16
 """Numbers in an array of many rows, such as queries or terms of a series, that are computed together."""

@@ -1,6 +1,6 @@
 """Ball arithmetic, in which a comparison is a proof. Needs python-flint (Johansson 2017 [Joh17]).
 
-A ball is a midpoint and a radius, and stands for all numbers within the radius of the midpoint. The result of an
+A ball is a midpoint and a radius. It represents all numbers within the radius of the midpoint. The result of an
 operation contains the exact results for all numbers in its operands. A comparison is true only if it holds for all
 numbers in both balls.
 """
@@ -68,8 +68,8 @@ MOST_TERMS = 20_000
 """Largest number of terms of a sum or of a continued fraction; a fraction that needs more terms is a wider ball."""
 
 FAR_OUT = 1 << 14
-"""Standard deviations beyond which a normal tail is computed as density times Mills ratio: the complementary error
-function of balls loses bits from there on, and all of them from 2^18 on."""
+"""Number of standard deviations beyond which a normal tail is computed as density times Mills ratio. From there on, the
+complementary error function of balls loses bits; from 2^18 on, it loses all of them."""
 
 
 def normal_tail(x: Ball) -> Ball:

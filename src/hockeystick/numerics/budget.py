@@ -54,7 +54,7 @@ class Budget:
 
 
 def question() -> Budget:
-    """Return the budget of a public call; inside another call, a budget of the units that the outer one has left."""
+    """Return the budget of a public call; inside another call, return one of the units that the outer call has left."""
     around = _open.get()
     return Budget(CALL if around is None else around.left)
 

@@ -1,6 +1,6 @@
 """``sum_x w_x (e^(i s_j L_x) - 1)`` on equidistant s_j = j ds, for weights w >= 0, with a bound on its rounding error.
 
-There are two methods. Of those that are accurate enough, the cheaper one is used:
+The sum is computed by the cheaper of two methods, or by the only one that is accurate enough:
 
 - term by term, as ``-2 sin^2(sL/2) + i sin sL``;
 - by Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer

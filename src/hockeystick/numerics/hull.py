@@ -122,7 +122,7 @@ def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> 
     """Merge all knots above some knot m into a single outcome, and move it onto the grid.
 
     The polygon has dipped below 0 at its upper end; m is the highest knot at which it is not below 0. Above m, the
-    polygon is replaced by a straight line down to zero, which stands for a single outcome of loss c >= g_m. Enough mass
+    polygon is replaced by a straight line down to zero, which represents a single outcome of loss c >= g_m. Enough mass
     of knot m - 1 is merged with that outcome to lower its loss to g_m. If knot m - 1 has too little mass, the loss is
     rounded down to g_m.
 

@@ -196,7 +196,7 @@ class GridSum:
     def log_delta(self, epsilon: float) -> float:
         """Return a certified bound on log delta, on this object's side, including the mass at infinite loss.
 
-        It is ``-inf`` if no positive delta is certified.
+        The bound is ``-inf`` if no positive delta is certified.
         """
         finite = -math.inf if self._empty else self._log_finite(epsilon)
         return finite if math.isinf(self.log_infinite) else float(np.logaddexp(finite, self.log_infinite))

@@ -40,8 +40,8 @@ def crossing(
 ) -> tuple[float, float]:
     """Return certified bounds on the epsilon at which a decreasing curve takes a value known to lie in an interval.
 
-    Both bounds are 0 if the curve lies below the interval at 0. They start from a numerical root, and are moved outward
-    until they are certified.
+    Both bounds are 0 if the curve lies below the interval at 0. Both ends start from a numerical root, and are moved
+    outward until they are certified.
 
     Args:
         below: lower bound on the curve at an epsilon.

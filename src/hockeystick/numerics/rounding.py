@@ -17,7 +17,8 @@ ULPS = 4
 """Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos, hypot and arctan2 in NumPy and in
 Python's math module, and of the latter's sinh and cosh; ``logaddexp`` errs by as many units of its larger argument, or
 of 1. Measured: below 1 for all but sinh and cosh, which stay below 2. SciPy's log_ndtr errs by up to 2,000 units where
-it is near 0; remainders allow it a slack of 1e-11, values 64 units of 1 and 8 of the square of its argument."""
+it is near 0. Remainders charge a slack of 1e-11 for log_ndtr. Values charge 64 units of 1 and 8 units of the square of
+its argument."""
 
 TINY = 5e-324
 """The smallest positive double, to which a positive truth below the range is rounded up."""
@@ -29,7 +30,7 @@ LARGEST = 700.0
 """An exponent whose exponential is a double, with room for sums and factors."""
 
 SPARE = 1e-9
-"""Relative slack that pays for the roundings of a bound on a remainder."""
+"""Relative slack that covers the roundings of a bound on a remainder."""
 
 LOG_TINY = -744.4401  # e^this is below TINY: math.exp also rounds values up to 1.5 TINY to TINY
 

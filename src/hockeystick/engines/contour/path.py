@@ -1,4 +1,4 @@
-"""Places a contour for an epsilon: chooses its tilt, period and reach, and computes K of one round of each kind on it.
+"""Lays a contour for an epsilon: chooses tilt, period and reach, and computes K of one round of each kind on it.
 
 The bounds hold at any tilt, period and reach. So a path that is laid for some counts and one epsilon is valid for other
 counts and other epsilons too, but its interval is narrow only near its own epsilon.

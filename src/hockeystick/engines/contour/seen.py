@@ -4,11 +4,11 @@ Let D' be the delta of the outcomes kept, and l the mass of the outcomes left ou
 ``pairs/shortened.py``). Then ``D' <= D <= D' + l``. So a lower bound on D' is also a lower bound on D; an upper bound
 on D' plus l is an upper bound on D; and at an epsilon with ``D' <= delta - l``, ``D <= delta``.
 
-Such outcomes are a problem for a few rounds with a small sampling rate. Most losses of these rounds are small, and
-their characteristic function decays only far up the line. Rare large losses (jumps), one in many thousand rounds,
-dominate the law at every tilt that suits the small losses. Atoms in the tail of a discrete law have the same effect.
-Without extremely improbable outcomes, all losses that matter are small, and larger tilts with equally short periods can
-be used.
+Extremely improbable outcomes make contours long for a few rounds with a small sampling rate. Most losses of these
+rounds are small, and their characteristic function decays only far up the line. Rare large losses (jumps), one in many
+thousand rounds, dominate the law at every tilt that suits the small losses. Atoms in the tail of a discrete law have
+the same effect. Without extremely improbable outcomes, all losses that matter are small, and larger tilts with equally
+short periods can be used.
 
 The mass that may be left out is a share of delta. If delta is sought, the guide's least Chernoff bound is used in its
 place. As long as large losses are present, this bound may be far above delta; so it is computed again without them.

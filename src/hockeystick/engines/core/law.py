@@ -1,4 +1,4 @@
-"""Loss of Poisson-sampled Gaussian rounds, one kind per row: bounds, which are charged, and estimates, for choices.
+"""The loss of Poisson-sampled Gaussian rounds, one kind in each row: bounds are charged, estimates only guide choices.
 
 For a normal outcome x, ``g(x) = 1 - q + q e^(mu x - mu^2/2)`` is the likelihood ratio of a round with the record to a
 round without it. ``m(z) = E_P e^(zL)`` is ``int phi g^(1+z)`` if a record is removed, and ``int phi g^-z`` if one is

@@ -1,4 +1,4 @@
-"""Conversion of Gaussian rounds, each in one direction of a plan, into a batch (``engines/core/ask.py``)."""
+"""Conversion of the Gaussian rounds of plans, in one direction, into a batch (``engines/core/ask.py``)."""
 
 from __future__ import annotations
 

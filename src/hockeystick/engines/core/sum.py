@@ -55,8 +55,8 @@ class Cut(Columns):
     def of(cls, lines: Line, plans: Plans, aim: Aim) -> Cut:
         """Return for each plan the lowest height tried beyond which the terms are as small as the aim requires.
 
-        It is NaN where none is found. If a plan has few rounds, the bound on the decay of each round has to be sharp;
-        the boxes are then so narrow that they fill nearly all of the density.
+        The height is NaN where no such height is found. If a plan has few rounds, the bound on the decay of each round
+        has to be sharp; the boxes are then so narrow that they fill nearly all of the density.
         """
         few = together(plans.rows.count, plans.kinds) < FEW
         out = cls(np.full(aim.t.shape, np.nan), np.full(aim.t.shape, np.inf))

@@ -2,10 +2,10 @@
 
 An isolated atom has no neighbours to merge with. If it does not lie on the grid, a lower bound must round its loss
 down, by up to one cell of the grid in every round, whereas a dense law loses only a fraction of the square of the cell.
-Sums of the losses of a few rounds are dense, and their law is exact (``pairs/product.py``). So k rounds of a pair,
-``(pair, k)``, are replaced by ``(pair^b, k // b)``, which are blocks of b rounds, and by one block ``pair^(k mod b)``.
-The composition is the same, so nothing is charged for this step, and losses are rounded about k / b times instead of k
-times. Rounds whose atoms lie on one lattice stay single if the grid can hold all sums of their losses.
+Sums of the losses of a few rounds are dense, and their law is exact (``pairs/product.py``). So k rounds of a pair are
+replaced by ``k // b`` blocks of b rounds each, and by one block of the other ``k mod b`` rounds. The composition is the
+same, so nothing is charged for this step, and losses are rounded about k / b times instead of k times. Rounds whose
+atoms lie on one lattice stay single if the grid can hold all sums of their losses.
 """
 
 from __future__ import annotations

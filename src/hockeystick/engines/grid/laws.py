@@ -74,7 +74,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
 
     If no atom lies on the grid, a few shifted grids are tried too. Each of them is shifted by an offset o that puts one
     of the heaviest merged outcomes on a grid point; the cells stay, and ``d_j`` becomes ``e^o d_j - expm1(o) p_j``. The
-    grid with the best bound is used. This helps if the bulk of a law fits into one cell, since it then has no
+    grid with the best bound is used. A shifted grid helps if the bulk of a law fits into one cell: the bulk then has no
     neighbours to exchange mass with.
 
     Rounding: d_j is lowered by its error, and masses are scaled down by theirs. The mass that the cells leave out at

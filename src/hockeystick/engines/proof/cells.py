@@ -1,6 +1,6 @@
 """Upper and lower laws of a loss on a grid in whole numbers: rounded, multiplied, cut and coarsened.
 
-A mass is a whole multiple of ``2^-bits``, and cell n of a grid of fineness f stands for the loss ``n unit 2^-f``. For a
+A mass is a whole multiple of ``2^-bits``, and cell n of a grid of fineness f represents the loss ``n unit 2^-f``. For a
 list of rounds, let L be the sum of their losses under P, and let D(eps) be ``E (1 - e^(eps - L))_+``, where an infinite
 loss counts 1.
 
@@ -185,7 +185,7 @@ def _product(one: list[int], other: list[int]) -> list[int]:
 def fitting(law: Cells, most: int) -> Cells:
     """Return the laws on a grid on which they have at most ``most`` cells.
 
-    It is the finest such grid that is no finer than their own.
+    This grid is the finest such grid that is no finer than the given one.
     """
     while law.length > most:
         law = law.coarser()
