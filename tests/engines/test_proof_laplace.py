@@ -12,8 +12,8 @@ from flint import arb
 
 import oracle
 from hockeystick import Laplace, Plan, Round
-from hockeystick.engines.proof.closed import MOST_TERMS, LaplaceSum
-from hockeystick.numerics.balls import ball, precision
+from hockeystick.engines.proof.closed import LaplaceSum
+from hockeystick.numerics.balls import MOST_TERMS, ball, precision
 from oracle.real import to_fraction
 
 
