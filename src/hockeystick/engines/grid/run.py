@@ -16,16 +16,7 @@ import numpy as np
 from hockeystick.engines.grid.cells import MAX_LIFT, Reach, ends, integrate, reached
 from hockeystick.engines.grid.laws import ALIGNMENTS, merge, spread
 from hockeystick.engines.grid.layout import Layout, atom_distance
-from hockeystick.engines.grid.work import (
-    MEMORY,
-    PLACE,
-    SEEN,
-    WORK,
-    TooLongError,
-    begin,
-    check_range,
-    left,
-)
+from hockeystick.engines.grid.work import MEMORY, PLACE, SEEN, WORK, TooLongError, begin, check_range, left
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.arrays import MOST_POINTS
 from hockeystick.numerics.budget import MOST

@@ -52,17 +52,8 @@ from flint import arb, fmpq, fmpz, fmpz_poly
 from hockeystick.engines.proof.atoms import FiniteLaw
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.engines.proof.search import Enclosure
-from hockeystick.numerics.balls import (
-    FAR_OUT,
-    GUARD_BITS,
-    MOST_BITS,
-    MOST_TERMS,
-    Ball,
-    ball,
-    mills_ratio,
-    normal_tail,
-    precision,
-)
+from hockeystick.numerics import balls
+from hockeystick.numerics.balls import FAR_OUT, Ball, ball, mills_ratio, normal_tail, precision
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
@@ -98,9 +89,9 @@ class ClosedForm:
             return False
         if rounds.laplace:
             terms = math.prod(count + 1 for count in rounds.laplace.values()) * rounds.laplace.total()
-            return terms <= MOST_TERMS
+            return terms <= balls.MOST_TERMS
         if rounds.finite:
-            return math.prod(_ways(law.size(0.0), count) for law, count in rounds.finite.items()) <= MOST_TERMS
+            return math.prod(_ways(law.size(0.0), count) for law, count in rounds.finite.items()) <= balls.MOST_TERMS
         return bool(rounds.mu_squared) or rounds.sampled.total() == 1
 
     def delta(self, epsilon: Ball) -> Enclosure:
@@ -109,11 +100,11 @@ class ClosedForm:
         Raises:
             NotApplicableError: no allowed precision gives such ends.
         """
-        bits = 2 * GUARD_BITS
-        while bits <= MOST_BITS:
+        bits = 2 * balls.GUARD_BITS
+        while bits <= balls.MOST_BITS:
             with precision(bits):
                 value = self._formula(epsilon)
-                if value.rel_accuracy_bits() >= GUARD_BITS or value.is_zero():
+                if value.rel_accuracy_bits() >= balls.GUARD_BITS or value.is_zero():
                     return Enclosure(value.lower(), value.upper())
             bits *= 2
         if not value.upper() < LEAST_DELTA:
