@@ -201,7 +201,7 @@ def test_characteristic_functions_beyond_an_exponential() -> None:
 
 def test_a_round_without_mass_leaves_none_to_the_sum() -> None:
     """A law from below may have lost all of its mass: what is left is the mass at infinity."""
-    empty, other = LatticeLaw(0.0, 0.1, np.zeros(3), 0.25), LatticeLaw(0.0, 0.1, np.array([0.5, 0.5]), 0.0)
+    empty, other = LatticeLaw(0.0, 0.1, np.zeros(3), 0.25, 0.0), LatticeLaw(0.0, 0.1, np.array([0.5, 0.5]), 0.0, 0.0)
     laws = [(empty, 1), (other, 3)]
     found = Enclosed.of(laws, laws, 1.0, Window(-1.0, 1.0, 1.0, 1.0), "").log_delta(0.5, 0.5)
     assert found == pytest.approx((math.log(0.25), math.log(0.25)))
@@ -229,7 +229,10 @@ def test_work_is_counted_before_it_is_done() -> None:
     for accountant in ("prv", "evolving"):
         with pytest.raises(NotApplicableError, match="increase eps_error"):
             hs.dp_sgd(0.2, 0.01, 10_000).epsilon(1e-5, accountant=accountant, eps_error=1e-4)
-    laws = [(LatticeLaw(0.0, 1e-6, np.ones(2)), 1), (LatticeLaw(0.0, 1e-6, np.array([0.1, 0.2])), 1)]
+    laws = [
+        (LatticeLaw(0.0, 1e-6, np.ones(2), 0.0, 0.0), 1),
+        (LatticeLaw(0.0, 1e-6, np.array([0.1, 0.2]), 0.0, 0.0), 1),
+    ]
     with pytest.raises(NotApplicableError, match="lattice points"):
         compose(laws, 1.0, Window(0.0, 0.6e-6 * MAX_POINTS, 1.0, 1.0), Side.ABOVE, "change it")
 

@@ -62,7 +62,7 @@ def test_chords_lie_above_the_curve_and_tangents_below(pair: DominatingPair, gap
     knots = knots_of(pair, gap, -60.0)
     epsilon = np.linspace(-3.0, 3.0, 501)
     p, q = PrivacyCurve(pair).above(epsilon)
-    truth = np.maximum(p + pair.infinite_mass - np.exp(epsilon) * q, 0.0)
+    truth = np.maximum(p - np.exp(epsilon) * q, 0.0)
     above, below = delta_of(law_above(pair, knots), epsilon), delta_of(law_below(pair, knots), epsilon)
     assert (above >= truth * (1 - 1e-11)).all()
     assert (below <= truth * (1 + 1e-11) + 1e-14).all()
@@ -122,7 +122,7 @@ def test_deltas_far_below_the_round_off_of_a_transform() -> None:
 
 def test_a_lattice_sum_is_the_sum_by_enumeration() -> None:
     """Three rounds of four atoms: 64 outcomes."""
-    law = LatticeLaw(-0.2, 0.1, np.array([0.1, 0.4, 0.3, 0.2]), 1e-3)
+    law = LatticeLaw(-0.2, 0.1, np.array([0.1, 0.4, 0.3, 0.2]), 1e-3, 0.0)
     laws = [(law, 3)]
     total = Enclosed.of(laws, laws, 2.0, window_of(laws, 2.0), "")
     for epsilon in (0.0, 0.05, 0.13, 0.25):

@@ -153,9 +153,9 @@ def test_the_normal_form_is_exact_for_gaussian_noise() -> None:
         for t in (0.5, 2.0, 5.0):
             form = NormalForm(TiltedComposition(composition), t)
             truth = gaussian_delta(1.0, epsilon)
-            assert form.value(epsilon) == pytest.approx(truth, rel=1e-4)
-            ends = form.delta(epsilon)
-            assert ends.lower <= truth <= ends.upper
+            assert math.exp(form.log_value(epsilon)) == pytest.approx(truth, rel=1e-4)
+            ends = form.log_delta(epsilon)
+            assert ends.lower <= math.log(truth) <= ends.upper
 
 
 @pytest.mark.parametrize("t", [0.01, 0.5, 3.0, 20.0])

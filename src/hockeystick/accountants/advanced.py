@@ -30,8 +30,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hockeystick.accountants.shared.lattice import CARE
 from hockeystick.accountants.shared.privacy_curve import LOST
-from hockeystick.accountants.shared.round_guarantee import CARE, Kinds, SplitAccountant
+from hockeystick.accountants.shared.round_guarantee import Kinds, SplitAccountant
 
 
 class AdvancedAccountant(SplitAccountant):
@@ -46,8 +47,6 @@ class AdvancedAccountant(SplitAccountant):
         The sums are raised by a relative margin that covers their rounding, since all terms are positive. ``LOST`` is
         added to V in case its terms underflow.
         """
-        if any(math.isinf(epsilon) for epsilon in each):
-            return math.inf
         parts = [(count, epsilon) for (_, count), epsilon in zip(kinds, each, strict=True)]
         total = math.fsum(count * epsilon for count, epsilon in parts) * (1 + CARE)
         delta = -math.expm1(-slack) * (1 - CARE)

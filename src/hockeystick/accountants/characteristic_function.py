@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.published import PublishedAccountant
+from hockeystick.accountants.shared.lattice import CARE, FEW_POINTS, RELATIVE
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve, unseen_mass
 from hockeystick.accountants.shared.tilted import reach_of
 from hockeystick.directions.directions import Directions
@@ -45,16 +46,13 @@ ComplexArray = npt.NDArray[np.complex128]
 LOG_DEAD = math.log(1e-15)  # log of a negligible |phi| or mass, about the rounding of a sum of masses
 LOG_LIGHT = -50.0  # log of the weight under P and Q below which a node is dropped
 MAX_TERMS = 4e7  # largest number of nodes of the densities times points of the outer integral: some seconds
-MAX_LATTICE = 1 << 20  # largest number of points of the sum's law
 NO_LATTICE = (
     "the losses of the rounds lie on no common lattice of manageable size, so their characteristic function does "
     "not decay; use accountant 'contour' or 'grid'"
 )
 """Reason for refusing rounds of randomised response and black boxes only."""
 
-ROUNDINGS = 64.0  # roundings of a distribution function, unless powers or phases cause more
 TOLERATED = 0.01  # largest noise, as a fraction of delta
-SAME = 1e-12  # relative difference within which distances on a lattice are equal
 
 
 class CharacteristicFunctionAccountant(PublishedAccountant):
@@ -192,7 +190,7 @@ def _inverted(rounds: list[Laws], reach: float) -> Tails:
 
     # where phi is not negligible, a phase is as large as s times the losses, and is rounded relative to that
     phases = float((weight * s * np.abs(phi).max(axis=0)).sum()) * reach / math.pi
-    return Tails(at, reach, UNIT_ROUNDOFF * max(ROUNDINGS, phases))
+    return Tails(at, reach, max(CARE, UNIT_ROUNDOFF * phases))
 
 
 def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArray]:
@@ -261,11 +259,11 @@ def _on_lattice(rounds: list[Laws]) -> Tails:
     step = min(gaps, default=1.0)
     with np.errstate(over="ignore"):
         places = [(law.losses - law.losses.min()) / step for law in rounds]
-    if not all(float(place.max()) <= MAX_LATTICE for place in places):
+    if not all(float(place.max()) <= FEW_POINTS for place in places):
         raise NotApplicableError(NO_LATTICE)
     off = max(float(np.abs(place - np.rint(place)).max()) for place in places)
     points = 1 + sum(law.times * int(np.rint(place.max())) for law, place in zip(rounds, places, strict=True))
-    if off > SAME or points > MAX_LATTICE:
+    if off > RELATIVE or points > FEW_POINTS:
         raise NotApplicableError(NO_LATTICE)
     base = math.fsum(law.times * float(law.losses.min()) for law in rounds)
     losses = base + step * np.arange(points)
@@ -276,7 +274,7 @@ def _on_lattice(rounds: list[Laws]) -> Tails:
         return float(p[above].sum()), float(q[above].sum())
 
     # powers multiply the rounding of a transform
-    return Tails(at, float(losses[-1]), UNIT_ROUNDOFF * max(ROUNDINGS, float(sum(law.times for law in rounds))))
+    return Tails(at, float(losses[-1]), max(CARE, UNIT_ROUNDOFF * sum(law.times for law in rounds)))
 
 
 def _lattice_masses(rounds: list[Laws], places: list[Array], points: int, side: int) -> Array:

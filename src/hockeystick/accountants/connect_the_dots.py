@@ -13,8 +13,8 @@ lies a third of the way from the lower to the upper end.
 
 Cost: ``n log n`` for n lattice points; n is the range of the sum of all rounds divided by the gap, about ``sqrt(k) /
 h``.
-Known failure: the width grows as ``k h^2``, so that the gap has to shrink as ``1 / sqrt(k)``; for a million rounds of a
-narrow law this takes too many points.
+Known failure: the width grows as ``k h^2``. The gap therefore has to shrink as ``1 / sqrt(k)``, which takes too many
+points for a million rounds of a narrow law.
 """
 
 from __future__ import annotations
@@ -23,31 +23,25 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.accountants.published import BracketAccountant, Ends
+from hockeystick.accountants.published import BracketAccountant, enclosed
 from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
 from hockeystick.accountants.shared.guess import guessed_epsilon, guessed_log_delta
+from hockeystick.directions.one_sided import LEAST_LOG_DELTA
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
-DEFAULT_INTERVAL = 1e-3  # default gap in losses, unless the module's error formula requires a narrower one
-DOUBTFUL = 0.01  # an interval of at least this relative width comes with a reason
-WIDTH = 1e-3  # relative width of epsilon for which the default gap is narrowed by the error formula
-FEW_POINTS = 1 << 20  # the default gap is widened until the lattice has at most this many points
-BELOW_TARGET = 30.0  # log of the ratio of delta to the mass that all rounds leave out at the top
-LEAST_LOG_FLOOR = -640.0  # log of the smallest mass left out, within the range of a double
+WIDTH = 1e-3  # default gap in losses; also the relative width of epsilon for which the error formula narrows that gap
+LEAN = 1 / 3  # place of the estimate between the ends, where the leading errors of both cancel
 MAX_ORDER = 1e4  # largest order in the error formula, which is meaningless near the end of a bounded loss
-UNSEEN = 650.0  # at losses beyond this Q's masses underflow, so that there are no tangents
-NOTHING_SEEN = f"no tangents exist beyond a loss of {UNSEEN:.0f}, where probabilities under Q underflow"
+NOTHING_SEEN = f"no tangents exist beyond a loss of {-LEAST_LOG_DELTA:.0f}, where probabilities under Q underflow"
 """Reason for a wide interval, or a missing lower end, if delta depends on such losses."""
 
 ALL_INFINITE = "up to rounding, a round has no probability at finite losses; use accountant 'contour'"
 """Reason for refusing a plan whose rounds have infinite losses only."""
-
-LEFT_OUT = "delta is at most the probability that the lattice leaves out at its upper end"
-"""Reason for an infinite upper end."""
 
 REMEDY = "leave out the option interval or make it {factor:.0f} times as wide"
 """Remedy for a lattice with too many points."""
@@ -60,50 +54,48 @@ class ConnectTheDotsAccountant(BracketAccountant):
     Args:
         interval: gap of the lattice of losses. The default is 1e-3; it is narrower if a relative width of 1e-3 of
             epsilon requires that, and wider if the lattice would have more than a million points. If the loss has
-            atoms, the gap may be slightly smaller, so that the atoms lie on the lattice.
+            atoms, the gap may be slightly smaller, which places the atoms on the lattice.
     """
 
     interval: Annotated[float | None, domains.POSITIVE.of("step of the lattice of losses")] = None
 
     name = "connect-the-dots"
     summary = "certified: chords and tangents of the privacy curve on a lattice, composed by FFT"
-    lean = 1 / 3
 
-    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+    def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
         """Return a lower end, at which the lower law's delta exceeds the target, and an upper end, by the upper law.
 
         At the upper end, the delta of the upper law is at most the target.
         """
-        log_delta = math.log(delta)
-        guess = guessed_epsilon(composition, log_delta)
-        total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)
-        tilt = lattice.tilt_for_delta(total, log_delta)
-        low, high = self._sums(composition, total, log_delta, tilt).epsilon(log_delta, log_delta)
-        reason = NOTHING_SEEN if _unseen(composition, log_delta) and low < (1 - DOUBTFUL) * high else None
-        return Ends(low, high, LEFT_OUT if math.isinf(high) else reason)
+        least, most = map(math.log, deltas)
+        guess = guessed_epsilon(composition, least)
+        total = _laws(composition, self._gap(composition, least, guess.value, guess.order), least, Side.ABOVE)
+        low, high = self._sums(composition, total, least, lattice.tilt_for_delta(total, least)).epsilon(most, least)
+        reason = NOTHING_SEEN if _unseen(composition, least) and low < (1 - WIDTH) * high < math.inf else None
+        return enclosed(low, high, reason, LEAN)
 
-    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
         """Return log delta of the composed lower laws, and of the composed upper laws."""
         guess = guessed_log_delta(composition, epsilon)
-        target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
-        total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, Side.ABOVE)
-        found = self._sums(composition, total, target, lattice.tilt_for_epsilon(total, epsilon))
+        total = _laws(composition, self._gap(composition, guess.value, epsilon, guess.order), guess.value, Side.ABOVE)
+        found = self._sums(composition, total, guess.value, lattice.tilt_for_epsilon(total, epsilon))
         low, high = found.log_delta(epsilon, epsilon)
-        return Ends(low, high, NOTHING_SEEN if _unseen(composition, target) and low < high - DOUBTFUL else None)
+        reason = NOTHING_SEEN if _unseen(composition, guess.value) and low < high - WIDTH else None
+        return enclosed(low, high, reason, LEAN)
 
     def _gap(self, composition: Composition, log_delta: float, epsilon: float, order: float) -> float:
         pairs = [pair for pair, _ in composition.rounds]
         size = max(epsilon, 1 / order) if math.isfinite(order) else epsilon
         needed = math.sqrt(8 * WIDTH * size / (composition.count * min(order, MAX_ORDER)))
         ranges = [loss_range(pair, _floor(composition, log_delta)) for pair in pairs]
-        widest, total = (of(high - low for low, high in ranges) for of in (max, sum))
-        gap = self.interval or min(DEFAULT_INTERVAL, needed)
+        total = sum(high - low for low, high in ranges)
+        gap = self.interval or min(WIDTH, needed)
         if self.interval is None:
-            gap = max(gap, widest / FEW_POINTS, total / lattice.MAX_ROUND_POINTS)
-        elif total / gap > lattice.MAX_ROUND_POINTS:
+            gap = max(gap, total / lattice.FEW_POINTS)
+        elif total / gap > lattice.MAX_POINTS:
             raise NotApplicableError(
-                f"the rounds would need {total / gap:.1e} lattice points, more than {lattice.MAX_ROUND_POINTS:.1e}: "
-                + REMEDY.format(factor=math.ceil(total / gap / lattice.MAX_ROUND_POINTS) + 1)
+                f"the rounds would need {total / gap:.1e} lattice points, more than {lattice.MAX_POINTS:.1e}: "
+                + REMEDY.format(factor=math.ceil(total / gap / lattice.MAX_POINTS) + 1)
             )
         return commensurable_gap(pairs, gap)
 
@@ -111,24 +103,26 @@ class ConnectTheDotsAccountant(BracketAccountant):
         """The composed upper and lower laws; the gap of the lattice may be widened unless the caller gave it."""
         window = lattice.window_of(above, tilt)
         gap = above[0][0].gap
-        factor = math.ceil((window.high - window.low) / gap / FEW_POINTS)
+        factor = math.ceil((window.high - window.low) / gap / lattice.FEW_POINTS)
         if self.interval is None and factor > 1:
             gap = commensurable_gap([pair for pair, _ in composition.rounds], factor * gap)
             above = _laws(composition, gap, log_delta, Side.ABOVE)
             window = lattice.window_of(above, tilt)
         below = _laws(composition, gap, log_delta, Side.BELOW)
-        remedy = REMEDY.format(factor=math.ceil(lattice.points_of(window, gap) / FEW_POINTS))
+        remedy = REMEDY.format(factor=math.ceil(lattice.points_of(window, gap) / lattice.FEW_POINTS))
         return lattice.Enclosed.of(above, below, tilt, window, remedy)
 
 
 def _unseen(composition: Composition, log_delta: float) -> bool:
     """True if some round has losses so large that their Q-masses underflow and the lower law has no tangents there."""
     floor = _floor(composition, log_delta)
-    return any(loss_range(pair, floor)[1] > UNSEEN for pair, _ in composition.rounds if pair.smooth is not None)
+    return any(
+        loss_range(pair, floor)[1] > -LEAST_LOG_DELTA for pair, _ in composition.rounds if pair.smooth is not None
+    )
 
 
 def _floor(composition: Composition, log_delta: float) -> float:
-    return max(log_delta - BELOW_TARGET - math.log(composition.count), LEAST_LOG_FLOOR)
+    return max(log_delta + lattice.LOG_OUTSIDE - math.log(composition.count), LEAST_LOG_DELTA)
 
 
 def _laws(composition: Composition, gap: float, log_delta: float, side: Side) -> lattice.Laws:

@@ -33,6 +33,7 @@ from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.finite import EFFORT
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.roots import root
+from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs import Composition
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaEstimate, Estimate
@@ -41,7 +42,6 @@ from hockeystick.values.errors import NotApplicableError
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
 LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the fifth power of MAX_DEVIATIONS it is still a double
 POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
-ABOVE_ONE = 1e-9  # largest excess over 1 that rounding may cause in an estimate of a delta near 1
 CUMULANTS_OVERFLOW = (
     "the standardised cumulants exceed the range of a double, because large losses are too rare for so few rounds "
     "to be near normal; use accountant 'contour'"
@@ -72,7 +72,7 @@ class EdgeworthAccountant(PublishedAccountant):
         """
         found = [(direction, at, at.delta(epsilon)) for direction, at in self._sums(directions)]
         direction, at, value = max(found, key=lambda item: item[2])
-        if value < 0 or value > 1 + ABOVE_ONE:
+        if value < 0 or value > 1 + SPARE:
             kind = "negative" if value < 0 else "more than 1"
             raise NotApplicableError(
                 f"the expansion is {kind} ({value:.2g}) at epsilon {epsilon:.6g}, which is too far in the tail; use "

@@ -20,9 +20,9 @@ error of each group's Fourier transform is added to its masses for the upper end
 end.
 
 Cost: for k rounds, the number of points of either stage is proportional to ``k^(1/4) / eps_error``; a group is one
-power of a Fourier transform, whatever its size. Known failure: groups are composed without exponential tilting, so that
-the rounding error of the Fourier transform is relative to 1, and a delta below about 1e-10 is refused. If the loss of a
-single round may be as large as the whole sum, the fine lattice must be as long as the coarse one.
+power of a Fourier transform, whatever its size. Known failure: groups are composed without exponential tilting. The
+rounding error of the Fourier transform is therefore relative to 1, and a delta below about 1e-10 is refused. If the
+loss of a single round may be as large as the whole sum, the fine lattice must be as long as the coarse one.
 """
 
 from __future__ import annotations
@@ -34,8 +34,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.prv import DOMAINS, HOEFFDING, CouplingAccountant, Rounds
-from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw, Laws, infinite_mass, points_of, window_of
+from hockeystick.accountants.prv import HOEFFDING, CouplingAccountant, Rounds, check_domains
+from hockeystick.accountants.shared.lattice import (
+    UNDERFLOW,
+    LatticeLaw,
+    Laws,
+    infinite_mass,
+    points_of,
+    window_of,
+)
 from hockeystick.accountants.shared.rounded import Rounded, deviation, sides
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.lattice import Tail, Window, convolved
@@ -66,10 +73,10 @@ class Evolution:
     """
 
     laws: Rounds
-    bias: float = 0.0
-    lost: float = 0.0
-    error: float = 0.0
-    points: int = 0
+    bias: float
+    lost: float
+    error: float
+    points: int
 
 
 @dataclass(frozen=True)
@@ -119,22 +126,19 @@ class EvolvingAccountant(CouplingAccountant):
             rounds,
             bias=sum(count * law.bias for law, count in rounds),
             lost=sum(count * law.lost for law, count in rounds),
+            error=0.0,
             points=sum(len(law.above.mass) for law, _ in rounds),
         )
         if groups:
             number = sum(times for _, times in groups)
             evolution = self._grouped(evolution, groups, gap(number), log_lost(number))
-        if evolution.lost > DOMAINS * math.exp(log_error):
-            raise NotApplicableError(
-                f"the domains would lose {evolution.lost:.1e}, more than delta_error allows, because rounding of the "
-                "Fourier transforms makes the tails too heavy; increase delta_error or use accountant 'prv'"
-            )
+        check_domains(evolution.lost, log_error)
         return evolution
 
     def _grouped(
         self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float
     ) -> Evolution:
-        after = Evolution([], before.bias, before.lost, points=before.points)
+        after = Evolution([], before.bias, before.lost, before.error, before.points)
         windows: list[Window] = []
         points = 0
         for group, _ in groups:  # count all windows before composing the first group

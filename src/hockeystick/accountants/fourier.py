@@ -16,8 +16,8 @@ count as infinite for the upper end, and are lowered to its highest point for th
 raised to its lowest point, or left out. A bound on the transform's rounding error is added to or subtracted from each
 mass (``numerics/fourier.py``).
 
-Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
-so that the interval is about ``2Lk/n`` wide in epsilon; a delta below about 1e-10 is smaller than the transform's
+Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``.
+The interval for epsilon is therefore about ``2Lk/n`` wide. A delta below about 1e-10 is smaller than the transform's
 rounding error. ``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions
 above and below its density omega (``accountants/shared/density_errors.py``). Over k rounds, with gap h, the masses of a
 step function are off by a factor of ``e^(k h sup omega)``, so that this method needs some hundred times as many points.
@@ -38,7 +38,7 @@ from typing import Annotated
 
 import numpy as np
 
-from hockeystick.accountants.published import PublishedAccountant
+from hockeystick.accountants.published import SHARE, PublishedAccountant, enclosed
 from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors, between
 from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
@@ -51,7 +51,7 @@ from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.lattice import SUM_ERROR, Tail
 from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF, exp_above, exp_below
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
@@ -59,13 +59,9 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
-POINTS = (1 << 16, 1 << 20)  # least and largest number of points chosen automatically
-DENSE = 1 << 22  # number of points with ``errors``: the errors of densities fall as the square of the step
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
-MAX_WORK = (1.2e7, 2.8e6)  # most points times distinct rounds: estimate (about 10 s), bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, unless a small delta requires less
 MOST_SCALE = 30.0  # log of the largest product of the rounds' masses, which is 1 except for rounding and lost mass
-SHARE = 1e-3  # mass that an automatic window leaves outside, as a fraction of delta
 WIDE = "the error terms are as large as delta; increase points, decrease length or use fewer rounds"
 """Reason for a wide interval of delta."""
 
@@ -99,7 +95,7 @@ class FourierAccountant(PublishedAccountant):
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound | DeltaEstimate:
         """Return an interval for delta from the losses rounded down and up, or the estimate of 2020."""
         if self.rounding or self.errors:
-            return bounded_delta(directions, epsilon, self.name, self._delta_ends)
+            return bounded_delta(directions, epsilon, self.name, self._log_delta_ends)
         return estimated_delta(directions, epsilon, self.name, self._log_delta)
 
     def _epsilon(self, composition: Composition, delta: float) -> float:
@@ -134,13 +130,12 @@ class FourierAccountant(PublishedAccountant):
             [(law(pair, grid, side), count) for pair, count in composition.rounds] for side in (Side.BELOW, Side.ABOVE)
         )
         tilt = lattice.LEAST_TILT
-        window = lattice.window_on(above, tilt, -grid.length, grid.length)
+        window = lattice.window_on(above, tilt, -grid.length, grid.length - 1.5 * grid.step)
         return lattice.Enclosed.of(above, below, tilt, window, "")
 
-    def _delta_ends(self, composition: Composition, epsilon: float) -> Interval:
-        log_lower, log_upper = self.ends(composition, WRAPPED, epsilon).log_delta(epsilon, epsilon)
-        lower, upper = exp_below(log_lower), exp_above(log_upper)
-        return Interval(lower, 0.5 * (lower + upper), upper, WIDE if self.errors and upper > 2 * lower else None)
+    def _log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
+        lower, upper = self.ends(composition, WRAPPED, epsilon).log_delta(epsilon, epsilon)
+        return enclosed(lower, upper, WIDE if self.errors and upper > lower + math.log(2) else None)
 
     def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
         least, most = (math.log(delta) for delta in deltas)
@@ -151,21 +146,19 @@ class FourierAccountant(PublishedAccountant):
                 "the rounding of the transform, the window and the grid have errors too large for a delta of "
                 f"{deltas[0]:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
             )
-        return Interval(lower, 0.5 * (lower + upper), upper)
+        return enclosed(lower, upper)
 
     def _grid(self, composition: Composition, wrapped: float, epsilon: float) -> LossGrid:
         kinds = len(composition.rounds)
-        sized = min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
-        least = DENSE if self.errors else sized
-        bounds = bool(self.rounding) and not self.errors
-        most = MAX_WORK[bounds]
-        points = self.points or (min(least, int(most / kinds)) if bounds else least)
-        if points * kinds > most:
+        most = lattice.MAX_POINTS // kinds
+        few = max(1 << (A_ROUND * composition.count).bit_length(), lattice.FEW_POINTS // 16)
+        few = min(few, lattice.FEW_POINTS, 1 << most.bit_length() - 1)
+        # the errors of densities fall as the square of the step
+        points = fast_length(self.points or (most if self.errors else few))
+        if points > most:
             raise NotApplicableError(
-                f"{points} points for each of {kinds} kinds of rounds would take too long; set points to at most "
-                f"{most / kinds:.0f}"
+                f"{points} points for each of {kinds} kinds of rounds would take too long; set points to at most {most}"
             )
-        points = fast_length(points)
         if self.length is not None:
             return LossGrid(self.length, points)
         if points <= 4 * composition.count:

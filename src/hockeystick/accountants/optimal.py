@@ -11,9 +11,9 @@ For unequal epsilons the computation is #P-hard (Murtagh, Vadhan 2016 [MV16]), b
 epsilons. If there are many, each is rounded to a grid as in that paper, fine enough for the requested ``error`` of the
 composed epsilon.
 
-If all rounds are black boxes or randomised response, this is exact, and both ends are certified. Any other round is
-treated as a black box with an (epsilon_i, delta_i) read from its own privacy curve, in both directions. The result is
-then an upper bound. Half of delta is for delta', or none or all of it.
+If all rounds are black boxes or randomised response, this formula is exact, and both ends are certified. Any other
+round is replaced by a black box, with an (epsilon_i, delta_i) read from the round's own privacy curve in both
+directions. The result is then an upper bound. Half of delta, none or all of it is reserved for delta'.
 
 Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of all counts but the largest; on the grid
 about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees ignore that a sampled round rarely has a large
@@ -29,7 +29,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from hockeystick.accountants.shared.round_guarantee import CARE, Kinds, SplitAccountant
+from hockeystick.accountants.published import enclosed
+from hockeystick.accountants.shared.lattice import CARE, FEW_POINTS
+from hockeystick.accountants.shared.round_guarantee import Kinds, SplitAccountant
 from hockeystick.accountants.shared.worst_case_law import (
     FLOOR,
     WorstCase,
@@ -48,7 +50,7 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
-MAX_EXACT, MAX_WORK = 1_000_000, 3e8  # most points of the exact law, terms of the rounded law: seconds
+MAX_WORK = 3e8  # most terms of the rounded law: seconds
 DEPTH = 45.0  # e-folds below the target at which masses are neglected
 Boxes = Sequence[tuple[float, int]]
 
@@ -79,7 +81,7 @@ class OptimalAccountant(SplitAccountant):
         """
         if any(_boxes(composition) is None for _, composition in compositions(directions)):
             return super().delta_at(directions, epsilon)
-        return bounded_delta(directions, epsilon, self.name, self._delta_ends)
+        return bounded_delta(directions, epsilon, self.name, self._log_delta_ends)
 
     def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
         """Ends of epsilon of black boxes, from the ends of ``delta' prod (1 - delta_i)``."""
@@ -90,18 +92,19 @@ class OptimalAccountant(SplitAccountant):
         target = deltas[0] / (1 - least) * (1 - CARE), deltas[1] / (1 - most) * (1 + CARE)
         below, above = self._laws(boxes, max(math.log(target[0]) - DEPTH, FLOOR))
         low, high = below.epsilon(*target)[0], above.epsilon(*target)[1]
-        return Interval(low, 0.5 * (low + high), high)
+        return enclosed(low, high)
 
-    def _delta_ends(self, composition: Composition, epsilon: float) -> Interval:
-        """Ends of ``delta' prod (1 - delta_i)`` of black boxes, their delta without failures."""
+    def _log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
+        """Ends of the log of ``delta' prod (1 - delta_i)`` of black boxes, their delta without failures."""
         least, most = composition.infinite_mass_ends
         below, above = self._laws(_boxes(composition) or [], FLOOR)
         low, high = (1 - most) * below.below(epsilon) * (1 - CARE), (1 - least) * above.above(epsilon) * (1 + CARE)
-        return Interval(low, 0.5 * (low + high), high)
+        log_low, log_high = (math.log(end) if end > 0 else -math.inf for end in (low, high))
+        return enclosed(log_low * (1 + CARE), log_high * (1 - CARE))
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
         """Return composed laws for the lower and the upper end; they are the same law if no epsilon is rounded."""
-        if exact_points(boxes) <= MAX_EXACT:
+        if exact_points(boxes) <= FEW_POINTS:
             laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
             law = WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
             return law, law
@@ -118,8 +121,6 @@ class OptimalAccountant(SplitAccountant):
 
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
         """Return epsilon of the composed randomised responses at ``delta' = 1 - e^-slack``."""
-        if any(math.isinf(epsilon) for epsilon in each):
-            return math.inf
         boxes = [(epsilon, count) for epsilon, (_, count) in zip(each, kinds, strict=True) if epsilon > 0]
         total = math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE)
         target = -math.expm1(-slack) * (1 - CARE)

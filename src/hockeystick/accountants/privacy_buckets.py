@@ -15,7 +15,7 @@ Cost: ``2 log2 k`` convolutions of n buckets for each kind of round and each bou
 Known failure: plain rounding moves epsilon by up to ``k h``, at first order. With the correction the shift is of second
 order in k h, but only while k h is small compared with the standard deviation of the losses. For many rounds in few
 buckets no rounding is undone, and the interval is wide. The rounding errors of the Fourier transforms are relative to
-1, so that a delta below about ``1e-12 k`` is refused, or bounded from above only.
+1. A delta below about ``1e-12 k`` is therefore refused, or bounded from above only.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.accountants.published import BracketAccountant, Ends
+from hockeystick.accountants.published import BracketAccountant, enclosed
 from hockeystick.accountants.shared.buckets import Buckets
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
-from hockeystick.accountants.shared.lattice import PRECISION
+from hockeystick.accountants.shared.lattice import MAX_POINTS, PRECISION
 from hockeystick.numerics.meet import lower_end, upper_end
 from hockeystick.numerics.rounding import LARGEST
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
 NEGLIGIBLE = 1e-7  # fraction of delta that one convolution may add to the bucket at infinity without squaring f
 DROWNED = "delta is within the rounding of the Fourier transforms"
 """Reason for a wide interval of delta."""
 
-MAX_WORK = 4e6  # buckets times convolutions in one direction: about two seconds
 ABOVE_ONE = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1})
 
 
@@ -63,8 +63,9 @@ class PrivacyBucketsAccountant(BracketAccountant):
     name = "privacy-buckets"
     summary = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
-    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+    def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
         """Return the epsilon at which the delta of the lower law is the target, and the same for the upper law."""
+        delta = deltas[0]
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.9 * delta:
             raise NotApplicableError(
@@ -72,27 +73,24 @@ class PrivacyBucketsAccountant(BracketAccountant):
                 f"{delta:.1e}; use accountant 'connect-the-dots' or 'auto', or a larger delta"
             )
         down = self._composed(composition, delta, Side.BELOW)
-        log_delta, top = math.log(delta), up.width * (up.half + 1) + 2 * up.slip
-        guess, slope = 0.5 * top, 1 / top
-        upper = upper_end(up.log_delta, log_delta, guess, slope, PRECISION)
-        lower = lower_end(down.log_delta, log_delta, min(upper, top), slope, PRECISION)
-        return Ends(lower, upper, "delta is within the bucket at infinity" if math.isinf(upper) else None)
+        top = up.width * (up.half + 1) + 2 * up.slip
+        upper = upper_end(up.log_delta, math.log(delta), 0.5 * top, 1 / top, PRECISION)
+        return enclosed(lower_end(down.log_delta, math.log(deltas[1]), min(upper, top), 1 / top, PRECISION), upper)
 
-    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
         """Return log delta of the composed lower law, and of the composed upper law."""
-        guess = math.exp(max(guessed_log_delta(composition, epsilon).value, -LARGEST))
-        delta = max(guess, composition.infinite_mass)
+        delta = math.exp(max(guessed_log_delta(composition, epsilon).value, -LARGEST))
         up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
         upper = up.log_delta(epsilon)
         drowned = math.log(2 * up.error) > upper if up.error > 0 else False
-        return Ends(down.log_delta(epsilon), upper, DROWNED if drowned else None)
+        return enclosed(down.log_delta(epsilon), upper, DROWNED if drowned else None)
 
     def _composed(self, composition: Composition, delta: float, side: Side) -> Buckets:
         """Composition of all rounds, rounded to one side; equal rounds are composed by repeated squaring."""
         convolved = sum(2 * (count.bit_length() + count.bit_count()) for _, count in composition.rounds)
         work = (1 + self.correction) * self.buckets * convolved
-        if work > MAX_WORK:
-            least = max(int(self.buckets * MAX_WORK / work), 10)
+        if work > MAX_POINTS:
+            least = max(int(self.buckets * MAX_POINTS / work), 10)
             raise NotApplicableError(f"so many convolutions would take too long; set buckets to at most {least}")
         negligible = NEGLIGIBLE * delta / (2 * math.log2(composition.count + 1) * len(composition.rounds))
         total: Buckets | None = None

@@ -33,26 +33,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.accountants.published import BracketAccountant, Ends
+from hockeystick.accountants.published import SHARE, BracketAccountant, enclosed
 from hockeystick.accountants.shared import lattice
 from hockeystick.accountants.shared.dots import loss_range
 from hockeystick.accountants.shared.guess import guessed_log_delta
 from hockeystick.accountants.shared.rounded import Rounded, deviation, rounded, sides
+from hockeystick.directions.finite import log_with
+from hockeystick.directions.one_sided import LEAST_LOG_DELTA
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
-SHARE = 1000.0  # ratio of delta, or of a bound on it, to the default delta_error
 HOEFFDING = math.log(6.0)  # log of the fraction of delta_error for Hoeffding's inequality: one sixth
 EXCESS = 1e-3  # allowed excess over 1 of the product of all masses, by which Hoeffding's part is multiplied
-DOMAINS = 5 / 6 - EXCESS  # fraction of delta_error that is left for mass outside the domains
-LEAST_LOG_ERROR = -600.0  # log of the smallest delta_error, within the range of a double
 COUPLING = domains.Domain(
     "a number, at least 1e-250 and less than 1",
     {"minimum": 1e-250, "exclusiveMaximum": 1},
     "probability that the coupling fails",
 )
-"""Domain of delta_error: at least e^-600, so that the loss allowed to the domains of 1e9 rounds fits a double."""
+"""Domain of delta_error: at least e^-650, so that the loss allowed to the domains of 1e9 rounds fits a double."""
 
 Rounds = list[tuple[Rounded, int]]  # rounded laws with their counts, all on one lattice
 
@@ -84,41 +84,32 @@ class CouplingAccountant(BracketAccountant):
             delta: approximate delta of the finite losses.
         """
 
-    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+    def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
         """Return ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``.
 
         Here eps~ is the epsilon of the rounded losses.
         """
-        least, most = composition.infinite_mass_ends
-        finite = delta - most
-        error = self.delta_error or finite / SHARE
-        if error >= finite:
-            raise NotApplicableError(f"delta_error must be less than delta; received {error:g} at delta {delta:g}")
-        rounds, distance = self.coupled(composition, math.log(error), finite)
-        low = math.log(delta - (least - composition.standing_mass) + error) + 1e-15
-        high = math.log(finite - error) - 1e-15
+        least, most = deltas
+        error = self.delta_error or SHARE * least
+        if error >= least:
+            raise NotApplicableError(f"delta_error must be less than delta; received {error:g} at delta {least:g}")
+        rounds, distance = self.coupled(composition, math.log(error), least)
+        low, high = math.log(most + error) + 1e-15, math.log(least - error) - 1e-15
         lower, upper = self._enclosed(rounds, lambda laws: lattice.tilt_for_delta(laws, high)).epsilon(low, high)
-        reason = "delta is within rounding of the mass at infinite loss" if math.isinf(upper) else None
-        return Ends(max(lower - distance, 0.0), upper + distance, reason)
+        return enclosed(max(lower - distance, 0.0), upper + distance)
 
-    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
         """Return logs of ``delta~(eps + eps_error) - delta_error`` and of ``delta~(eps - eps_error) + delta_error``.
 
         Here delta~ is the delta of the rounded losses.
         """
-        guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
-        log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), LEAST_LOG_ERROR)
-        rounds, distance = self.coupled(composition, log_error, math.exp(guess))
+        guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_DELTA)
+        error = self.delta_error or math.exp(max(guess + math.log(SHARE), LEAST_LOG_DELTA))
+        rounds, distance = self.coupled(composition, math.log(error), math.exp(guess))
         found = self._enclosed(rounds, lambda laws: lattice.tilt_for_epsilon(laws, epsilon))
         lower, upper = found.log_delta(epsilon + distance, epsilon - distance)
-        lower, upper = log_less(lower, log_error), log_plus(upper, log_error)
-        least, most = composition.infinite_mass_ends
-        least -= composition.standing_mass
-        if most > 0:
-            upper = log_plus(upper, math.log(most))
-        if least > 0:
-            lower = log_plus(lower, math.log(least)) - 1e-12
-        return Ends(min(lower, upper), upper)
+        lower, upper = log_less(lower, math.log(error)), log_with(upper, error)
+        return enclosed(min(lower, upper), upper)
 
     def _enclosed(self, rounds: Rounds, tilt_for: Callable[[lattice.Laws], float]) -> lattice.Enclosed:
         above, below = sides(rounds)
@@ -136,7 +127,7 @@ class CouplingAccountant(BracketAccountant):
         for pair, count in composition.rounds:
             low, high = loss_range(pair, log_lost)
             points += (high - low) / gap
-            if points > lattice.MAX_ROUND_POINTS:
+            if points > lattice.MAX_POINTS:
                 raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self.remedy}")
             one = rounded(pair, gap, log_lost, kinds=len(composition.rounds))
             mass = 0.5 * float(one.above.mass.sum() + one.below.mass.sum())
@@ -181,11 +172,7 @@ class PrvAccountant(CouplingAccountant):
         log_lost = log_error - math.log(4 * composition.count) - 8.0
         rounds = self.rounds_of(composition, gap, log_lost)
         lost = sum(count * found.lost for found, count in rounds)
-        if not lost <= DOMAINS * math.exp(log_error):  # the theorem allows no more mass outside the domains
-            raise NotApplicableError(
-                f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set "
-                "delta_error to a larger value, or use accountant 'contour' or 'grid'"
-            )
+        check_domains(lost, log_error)
         bias = sum(count * found.bias for found, count in rounds)
         return rounds, float(distance + bias) * (1 + 1e-14)
 
@@ -195,12 +182,17 @@ class PrvAccountant(CouplingAccountant):
         return f"increase mesh, for example to {4 * self.mesh:g}" if self.mesh else super().remedy
 
 
-def log_plus(log_a: float, log_b: float) -> float:
-    """Return ``log(e^a + e^b)``, at most 0, rounded up."""
-    top = max(log_a, log_b)
-    if top == -math.inf:
-        return top
-    return min(top + math.log1p(math.exp(min(log_a, log_b) - top)) + 1e-14 * (1 + abs(top)), 0.0)
+def check_domains(lost: float, log_error: float) -> None:
+    """Refuse domains that leave out more than five sixths of delta_error, which is all that the theorem allows.
+
+    Raises:
+        NotApplicableError: the domains leave out more.
+    """
+    if not lost <= (5 / 6 - EXCESS) * math.exp(log_error):
+        raise NotApplicableError(
+            f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set delta_error to "
+            "a larger value, or use accountant 'contour' or 'grid'"
+        )
 
 
 def log_less(log_a: float, log_b: float) -> float:

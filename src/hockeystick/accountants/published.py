@@ -8,28 +8,34 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from hockeystick.accountants.base import Accountant
 from hockeystick.directions.below import attained
-from hockeystick.directions.directions import Directions, compositions
-from hockeystick.directions.finite import EFFORT, beyond, known_epsilon
+from hockeystick.directions.directions import Directions
+from hockeystick.directions.finite import bounded_delta, bounded_epsilon
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
-from hockeystick.directions.two_sided import delta_of, raised, without_lower
+from hockeystick.directions.two_sided import raised
 from hockeystick.pairs import Composition
 from hockeystick.pairs.sides import width_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound, from_above
 from hockeystick.values.errors import InvalidInputError, NotApplicableError
+from hockeystick.values.interval import Interval
 
 Rounds = TypeVar("Rounds")  # rounds of one direction, in the form a method takes
 A = TypeVar("A", Answer, DeltaAnswer)
 
-MOST_KINDS = 400
+MOST_KINDS = 800
 """Largest number of different rounds; computing the laws of one takes up to ten milliseconds for both directions."""
+
+SHARE = 1e-3
+"""Fraction of delta that a method leaves out, unless an option says otherwise."""
+
+LEFT_OUT = "delta is at most the probability that the method leaves out, or within the rounding of its transforms"
+"""Reason for an infinite upper end."""
 
 
 class PublishedAccountant(Accountant):
@@ -109,92 +115,65 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
         return delta_bound(self.name, direction, found, self.looseness(directions))
 
 
-class Ends(NamedTuple):
-    """Certified ends ``lower <= truth <= upper``, and a reason if the interval is wide or infinite."""
-
-    lower: float
-    upper: float
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
 class BracketAccountant(PublishedAccountant):
-    """Accountant that computes an interval for each direction separately.
-
-    Attributes:
-        lean: place of the estimate between the ends: 0 is the lower end, 1 the upper end.
-    """
-
-    lean: ClassVar[float] = 0.5
+    """Accountant that encloses the finite losses of each direction (``directions/finite.py``)."""
 
     @abstractmethod
-    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+    def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
         """Return an interval for epsilon of a composition of at least one round.
 
-        Delta is above the composition's mass at infinite loss.
+        The two deltas, both positive, are a lower and an upper bound on the delta of the finite losses.
         """
 
     @abstractmethod
-    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
-        """Return an interval for log delta of a composition, whose mass at infinite loss is included.
-
-        Epsilon is below the largest loss.
-        """
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
+        """Return an interval for log delta of the finite losses of a composition; epsilon is below the largest loss."""
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound:
         """Return the largest lower and upper ends over the directions, which enclose the largest epsilon."""
-        return without_lower(directions, self._worst(directions, lambda each: self._epsilon(each, delta)))
+        return bounded_epsilon(
+            directions, delta, self.name, lambda rounds, deltas: self.epsilon_ends(self._few(rounds), deltas)
+        )
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound:
         """Return the largest lower and upper ends over the directions, which enclose the largest delta."""
-        found = self._worst(directions, lambda each: self._log_delta(each, epsilon))
-        return without_lower(directions, delta_of(found))
+        return bounded_delta(
+            directions, epsilon, self.name, lambda rounds, at: self.log_delta_ends(self._few(rounds), at)
+        )
 
-    def _worst(self, directions: Directions, ask: Callable[[Composition], Ends]) -> Bound:
-        """Return the largest lower end and the largest upper end over the directions.
+    def _few(self, composition: Composition) -> Composition:
+        """Return the composition.
 
         Raises:
             NotApplicableError: there are too many different rounds.
         """
-        composed = compositions(directions, effort=EFFORT)
-        kinds = max(len(composition.rounds) for _, composition in composed)
-        if kinds > MOST_KINDS:
-            raise NotApplicableError(
-                f"{kinds} different kinds of rounds would take too long with {self.name!r}; give at most {MOST_KINDS} "
-                "(for example, round the noise down to fewer values), or use accountant 'auto'"
-            )
-        found = [(direction, ask(composition)) for direction, composition in composed]
-        direction, worst = max(found, key=lambda item: item[1].upper)
-        lower = max(ends.lower for _, ends in found)
-        if math.isfinite(lower) and math.isfinite(worst.upper):
-            estimate = min(max(lower + self.lean * (worst.upper - lower), lower), worst.upper)
-        else:
-            estimate = lower if worst.upper == math.inf else worst.upper
-        return Bound(lower, estimate, worst.upper, accountant=self.name, direction=direction.value, reason=worst.reason)
-
-    def _epsilon(self, composition: Composition, delta: float) -> Ends:
-        known = known_epsilon(composition, delta)
-        if known is not None:
-            return Ends(known.lower, known.upper, known.limited)
-        largest = composition.largest_loss
-        found = self.epsilon_ends(composition, delta)
-        if largest is not None and found.upper > largest[1]:  # at the largest loss delta is the mass at infinity
-            return Ends(min(found.lower, largest[1]), largest[1])
-        return found
-
-    def _log_delta(self, composition: Composition, epsilon: float) -> Ends:
-        if beyond(composition, epsilon):
-            low, high = (math.log(end) if end > 0 else -math.inf for end in composition.infinite_mass_ends)
-            return Ends(low, high)
-        return self.log_delta_ends(composition, epsilon)
+        check_kinds(len(composition.rounds), self.name)
+        return composition
 
 
-def log_delta_with(infinite: float, log_finite: float) -> float:
-    """Return the logarithm of ``infinite + e^log_finite``, rounded up: delta with the mass at infinite loss."""
-    if infinite == 0:
-        return log_finite
-    total = math.log(math.exp(log_finite) + infinite)
-    return min(total + 1e-15 * (1 + abs(total)), 0.0)
+def check_kinds(kinds: int, name: str) -> None:
+    """Refuse more kinds of rounds than ``MOST_KINDS``.
+
+    Raises:
+        NotApplicableError: there are too many different rounds.
+    """
+    if kinds > MOST_KINDS:
+        raise NotApplicableError(
+            f"{kinds} different kinds of rounds would take too long with {name!r}; give at most {MOST_KINDS} (for "
+            "example, round the noise down to fewer values), or use accountant 'auto'"
+        )
+
+
+def enclosed(lower: float, upper: float, reason: str | None = None, lean: float = 0.5) -> Interval:
+    """Return the interval between two ends, with the estimate at a fraction ``lean`` of the way from the lower end.
+
+    If one end is infinite, the estimate is the other one. An infinite upper end comes with a reason.
+    """
+    if math.isfinite(lower) and math.isfinite(upper):
+        return Interval(lower, min(max(lower + lean * (upper - lower), lower), upper), upper, reason)
+    if upper == math.inf:
+        return Interval(lower, lower, upper, reason or LEFT_OUT)
+    return Interval(lower, upper, upper, reason)
 
 
 def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]) -> A:

@@ -21,18 +21,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from hockeystick.accountants.published import PublishedAccountant, log_delta_with
-from hockeystick.accountants.shared.guess import moment_seconds
+from hockeystick.accountants.published import PublishedAccountant
+from hockeystick.accountants.shared.lattice import FEW_POINTS
 from hockeystick.directions.directions import Directions, renyi_compositions
+from hockeystick.directions.finite import log_with
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_left
 from hockeystick.pairs import RenyiComposition, renyi
 from hockeystick.pairs.renyi import RenyiBound
+from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 from hockeystick.values.errors import NotApplicableError
-
-LITTLE_NOISE = 2.5  # largest time in seconds for the moments of rounds with little noise, in one direction
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class RdpAccountant(PublishedAccountant):
             found = _least(
                 self.orders, lambda t: min(renyi.log_delta_from(composition, t, epsilon) - renyi.log_peak(t), 0.0)
             )
-        return found._replace(value=log_delta_with(composition.infinite_mass_ends[1], found.value))
+        return found._replace(value=log_with(found.value, composition.infinite_mass_ends[1]))
 
 
 def _least(orders: int, bound: Callable[[float], float]) -> RenyiBound:
@@ -95,10 +95,11 @@ def _least(orders: int, bound: Callable[[float], float]) -> RenyiBound:
 def _worst(directions: Directions, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:
     found = []
     for direction, composition in renyi_compositions(directions):
-        seconds = moment_seconds(composition)
-        if seconds > LITTLE_NOISE:
+        transforms = [pair.transform for pair, _ in composition.rounds]
+        nodes = sum(found.moment_nodes(1.0) for found in transforms if isinstance(found, MixtureTransform))
+        if nodes > FEW_POINTS:
             raise NotApplicableError(
-                f"the moments with so little noise would take about {seconds:.0f} s; use more noise, fewer kinds of "
+                f"the moments with so little noise would need {nodes:.0e} nodes; use more noise, fewer kinds of "
                 "rounds, or accountant 'contour'"
             )
         found.append((direction, ask(composition)))

@@ -33,12 +33,13 @@ from functools import cached_property
 from typing import Annotated, NamedTuple
 
 from hockeystick.accountants.published import PublishedAccountant
+from hockeystick.accountants.shared.lattice import RELATIVE
 from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition
-from hockeystick.accountants.shared.tilted_moments import BERRY_ESSEEN, RELATIVE_SLACK, moments_of, representable
+from hockeystick.accountants.shared.tilted_moments import BERRY_ESSEEN, moments_of, representable
 from hockeystick.directions import finite
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import LARGEST, TINY, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak
@@ -49,7 +50,6 @@ from hockeystick.values.interval import Interval
 
 LOG_T_RANGE = (-40.0, 40.0)  # range of log t in the search of a tilt
 STRIDE = math.log(3.0)  # step of log t while bracketing a root
-BISECTIONS = 12  # bisections of a range of 0.25 in log t
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def expansion(found: Cumulants, t: float, epsilon: float, order: int) -> float:
 def normal_delta(composition: Composition, epsilon: float) -> Interval:
     """Return certified ends of delta from the normal law, with the tilt at the saddle point of epsilon."""
     tilted = TiltedComposition(composition)
-    return NormalForm(tilted, tilt_of(tilted, epsilon)).delta(epsilon)
+    return NormalForm(tilted, tilt_of(tilted, epsilon)).log_delta(epsilon)
 
 
 def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Interval:
@@ -146,23 +146,25 @@ def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Int
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
 
+    least, most = map(math.log, deltas)
+
     def at(log_t: float) -> tuple[float, Interval]:
         epsilon = max(epsilon_of(tilted, math.exp(log_t)), 0.0)
-        return epsilon, NormalForm(tilted, math.exp(log_t)).delta(epsilon)
+        return epsilon, NormalForm(tilted, math.exp(log_t)).log_delta(epsilon)
 
-    upper = _last_before(lambda log_t: at(log_t)[1].upper <= deltas[0], start)[1]
-    lower = _last_before(lambda log_t: at(log_t)[1].lower < deltas[1], start)[0]
-    high = 0.0 if upper == start and NormalForm(tilted, math.exp(start)).delta(0.0).upper <= deltas[0] else at(upper)[0]
+    upper = _last_before(lambda log_t: at(log_t)[1].upper <= least, start)[1]
+    lower = _last_before(lambda log_t: at(log_t)[1].lower < most, start)[0]
+    high = 0.0 if upper == start and NormalForm(tilted, math.exp(start)).log_delta(0.0).upper <= least else at(upper)[0]
     low = 0.0 if lower == start else min(at(lower)[0], high)
-    return Interval(low, _guess(tilted, start, deltas[0], low, high), high)
+    return Interval(low, _guess(tilted, start, least, low, high), high)
 
 
-def _guess(tilted: TiltedComposition, start: float, delta: float, low: float, high: float) -> float:
-    """The epsilon at which the normal law, without its error bound, gives this delta, clipped to [low, high]."""
+def _guess(tilted: TiltedComposition, start: float, log_delta: float, low: float, high: float) -> float:
+    """The epsilon at which the normal law, without its error bound, gives this log delta, clipped to [low, high]."""
 
     def excess(log_t: float) -> float:
         t = math.exp(log_t)
-        return delta - NormalForm(tilted, t).value(max(epsilon_of(tilted, t), 0.0))
+        return log_delta - NormalForm(tilted, t).log_value(max(epsilon_of(tilted, t), 0.0))
 
     if excess(start) >= 0:
         return low
@@ -182,7 +184,7 @@ def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, f
         before, after = after, after + 0.25
         if after > LOG_T_RANGE[1]:
             raise NotApplicableError("delta is too small for one moment; use accountant 'contour' or 'grid'")
-    for _ in range(BISECTIONS if after > before else 0):
+    while after - before > 1e-4:
         middle = 0.5 * (before + after)
         before, after = (before, middle) if holds(middle) else (middle, after)
     return before, after
@@ -249,27 +251,26 @@ class NormalForm:
         """Tilt used: ``tilt`` rounded to 24 bits."""
         return representable(self.tilt)
 
-    def value(self, epsilon: float) -> float:
-        """Return delta by the normal law, without its error bound."""
-        found = self._sum
-        return math.exp(min(found.high - self.t * epsilon, LARGEST)) * self._expectation(epsilon)[0]
+    def log_value(self, epsilon: float) -> float:
+        """Return log delta by the normal law, without its error bound."""
+        return self._sum.high - self.t * epsilon + math.log(max(self._expectation(epsilon)[0], TINY))
 
-    def delta(self, epsilon: float) -> Interval:
-        """Return certified ends of delta.
+    def log_delta(self, epsilon: float) -> Interval:
+        """Return certified ends of log delta.
 
         The upper end is the smaller of the normal law's value with its error and of
         ``e^(K - t eps) t^t / (1 + t)^(1 + t)``.
         """
         found, t = self._sum, self.t
         value, error = self._expectation(epsilon)
-        peak = math.exp(log_peak(t)) * (1 + RELATIVE_SLACK)
+        peak = math.exp(log_peak(t)) * (1 + RELATIVE)
         width = 2 * found.distance * peak + error
-        slack = RELATIVE_SLACK + 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(found.low) + t * epsilon)
-        upper = math.exp(min(found.high - t * epsilon + slack, LARGEST)) * min(value + width, peak)
-        upper = next_up(upper, 2) if upper > 0 else TINY  # positive, even if it underflows
-        lower = math.exp(min(found.low - t * epsilon - slack, LARGEST)) * max(value - width, 0.0)
-        lower, upper = min(next_down(lower, 2), 1.0) if lower > 0 else 0.0, min(upper, 1.0)
-        return Interval(lower, min(max(self.value(epsilon), lower), upper), upper)
+        # the logarithm of a double is at most 745 in absolute value
+        slack = RELATIVE + 8 * UNIT_ROUNDOFF * (745 + abs(found.high) + abs(found.low) + t * epsilon)
+        most, least = max(min(value + width, peak), TINY), value - width
+        upper = min(found.high - t * epsilon + slack + math.log(most), 0.0)
+        lower = min(found.low - t * epsilon - slack + math.log(least), upper) if least > 0 else -math.inf
+        return Interval(lower, min(max(self.log_value(epsilon), lower), upper), upper)
 
     @cached_property
     def _sum(self) -> _Sum:
@@ -283,10 +284,10 @@ class NormalForm:
         mean, variance = 0.5 * (mean_low + mean_high), 0.5 * (least + most)
         distance = 1.0
         if least > 0:
-            ratio = math.sqrt(max(most / variance, variance / least)) * (1 + RELATIVE_SLACK)
-            apart = (0.5 * (mean_high - mean_low) + RELATIVE_SLACK * abs(mean)) / math.sqrt(2 * math.pi * variance)
+            ratio = math.sqrt(max(most / variance, variance / least)) * (1 + RELATIVE)
+            apart = (0.5 * (mean_high - mean_low) + RELATIVE * abs(mean)) / math.sqrt(2 * math.pi * variance)
             spread = (ratio - 1) / math.sqrt(2 * math.pi * math.e)
-            distance = min(BERRY_ESSEEN * third / least**1.5 + apart + spread, 1.0) * (1 + RELATIVE_SLACK)
+            distance = min(BERRY_ESSEEN * third / least**1.5 + apart + spread, 1.0) * (1 + RELATIVE)
         return _Sum(low, high, mean, variance, distance)
 
     def _expectation(self, epsilon: float) -> tuple[float, float]:

@@ -19,15 +19,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hockeystick.accountants.published import UpperBoundAccountant, log_delta_with
+from hockeystick.accountants.published import UpperBoundAccountant
+from hockeystick.accountants.shared.lattice import CARE
 from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.finite import log_with
 from hockeystick.directions.one_sided import log_left
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, MixturePair, PoissonRemovePair, PoissonSubstitutionPair
 from hockeystick.pairs.renyi import epsilon_from, log_delta_by
 from hockeystick.values.adjacency import Direction
 
-CARE = 16 * UNIT_ROUNDOFF  # relative margin for a dozen roundings
 SAMPLED = (MixturePair, PoissonRemovePair, PoissonSubstitutionPair)
 UNAMPLIFIED = "sampling amplifies concentrated DP only if the loss is bounded; here rounds count as if unsampled"
 """Note on a bound for a plan with sampling."""
@@ -62,7 +62,7 @@ class ZcdpAccountant(UpperBoundAccountant[Composition]):
         """Return the log of the bound on delta of finite losses plus the mass at infinite loss."""
         if not rounds.rounds:
             return -math.inf
-        return log_delta_with(rounds.infinite_mass_ends[1], log_delta_by(quadratic(rho(rounds)), epsilon).value)
+        return log_with(log_delta_by(quadratic(rho(rounds)), epsilon).value, rounds.infinite_mass_ends[1])
 
 
 def rho(composition: Composition) -> float:

@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import NO_EPSILON, worst
-from hockeystick.directions.two_sided import bound_of, without_lower
-from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.directions.two_sided import bound_of, delta_of, without_lower
+from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.interval import Interval
 from hockeystick.values.outward import six_digits
+from hockeystick.values.side import Side
 
 EFFORT = 1.6
 """Time for one kind of sampled rounds relative to that of its moments: five milliseconds."""
@@ -78,17 +79,18 @@ def bounded_delta(
 ) -> DeltaBound:
     """Return the interval of delta, each end the largest over the directions.
 
-    ``ask(composition, epsilon)`` bounds delta (not its logarithm) of the finite losses of one direction.
+    ``ask(composition, epsilon)`` bounds log delta of the finite losses of one direction.
     """
-    direction, found = _worst(directions, lambda each: _delta_ends(each, epsilon, ask))
-    ends = found.lower, found.estimate, found.upper
-    lower, estimate, upper = (math.log(value) if value > 0 else -math.inf for value in ends)
-    lower, upper = next_down(lower, 2), min(next_up(upper, 2), 0.0) if upper > -math.inf else upper
-    log = Interval(lower, min(max(estimate, lower), upper), upper, found.limited, name)
-    bound = DeltaBound(
-        *ends, accountant=name, direction=direction.value, reason=found.limited, log_delta=bound_of(log, direction)
-    )
-    return without_lower(directions, bound)
+    direction, found = _worst(directions, lambda each: _log_delta_ends(each, epsilon, ask))
+    return without_lower(directions, delta_of(bound_of(replace(found, engine=name), direction)))
+
+
+def log_with(log_finite: float, mass: float, side: Side = Side.ABOVE) -> float:
+    """Return the logarithm of ``e^log_finite + mass``, at most 0, rounded up or down by ``side``."""
+    if not mass > 0:
+        return log_finite
+    low, high = sorted((log_finite, math.log(mass)))
+    return min(high + math.log1p(math.exp(low - high)) + side * 2e-15 * (1 + abs(high)), 0.0)
 
 
 def known_epsilon(composition: Composition, delta: float) -> Interval | None:
@@ -130,11 +132,8 @@ def _epsilon(composition: Composition, delta: float, ask: Callable[[Composition,
 
 
 def _log_delta(composition: Composition, epsilon: float, ask: Callable[[Composition, float], float]) -> float:
-    infinite = composition.infinite_mass
     finite = -math.inf if beyond(composition, epsilon) else ask(composition, epsilon)
-    if infinite == 0:
-        return min(finite, 0.0)
-    return min(math.log(infinite + math.exp(finite)), 0.0)
+    return log_with(min(finite, 0.0), composition.infinite_mass)
 
 
 def beyond(composition: Composition, epsilon: float) -> bool:
@@ -159,17 +158,15 @@ def _epsilon_ends(
     return found if composition.largest_loss is None else found.at_most(composition.largest_loss[1])
 
 
-def _delta_ends(composition: Composition, epsilon: float, ask: Callable[[Composition, float], Interval]) -> Interval:
+def _log_delta_ends(
+    composition: Composition, epsilon: float, ask: Callable[[Composition, float], Interval]
+) -> Interval:
     least, most = composition.infinite_mass_ends
-    least -= composition.standing_mass
-    found = Interval(0.0, 0.0, 0.0) if beyond(composition, epsilon) else ask(composition, epsilon)
-    if least or most:
-        found = replace(
-            found,
-            lower=max(next_down(found.lower + least), 0.0),
-            estimate=found.estimate + composition.infinite_mass,
-            upper=next_up(found.upper + most),
-        )
-    if 0 < found.upper < TINY:
-        found = replace(found, upper=TINY)
-    return found.at_most(1.0)
+    nothing = Interval(-math.inf, -math.inf, -math.inf)
+    found = nothing if beyond(composition, epsilon) else ask(composition, epsilon)
+    return replace(
+        found,
+        lower=log_with(found.lower, least - composition.standing_mass, Side.BELOW),
+        estimate=log_with(found.estimate, composition.infinite_mass),
+        upper=log_with(found.upper, most),
+    ).at_most(0.0)

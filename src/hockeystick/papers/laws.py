@@ -167,7 +167,9 @@ def split(rounds: int) -> float:
     most = 1 / (1 + math.exp(-RESPONSE))  # mass of the larger loss
     law = np.zeros(2 * cell + 3)
     law[:2], law[-2:] = (1 - most) * np.array([share, 1 - share]), most * np.array([1 - share, share])
-    composed = Composed.of([(LatticeLaw(-(cell + 1) * MESH, MESH, law), rounds)], LossGrid(500.0, round(1000 / MESH)))
+    composed = Composed.of(
+        [(LatticeLaw(-(cell + 1) * MESH, MESH, law, 0.0, 0.0), rounds)], LossGrid(500.0, round(1000 / MESH))
+    )
     return root(lambda at: composed.delta(at) - RESPONSE_DELTA, 0.0, 500.0, xtol=1e-12)
 
 

@@ -50,6 +50,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hockeystick.accountants.shared.dots import cell_masses
+from hockeystick.accountants.shared.lattice import RELATIVE
 from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.fourier import fast_length, transform_error
@@ -59,7 +60,6 @@ from hockeystick.pairs import DominatingPair
 from hockeystick.values.side import Side
 
 LEAST = 1e-280  # smallest mass under Q of a bucket with full precision
-RELATIVE = 1e-12  # relative error of numbers computed to a few roundings
 MAX_CORRECTED = 2.0  # smallest r h without correction
 
 
@@ -112,7 +112,7 @@ class Buckets:
         if side is Side.ABOVE:
             mass[1:] = p + p_error
             mass[0] = below * (1 + RELATIVE)
-            infinite = pair.infinite_mass * (1 + 1e-14) + above * (1 + RELATIVE)
+            infinite = above * (1 + RELATIVE)
             if corrected and width < MAX_CORRECTED:
                 own = np.maximum(q - q_error, 0.0) * np.exp(np.minimum(edges[1:], LARGEST))
                 lifted = np.append(below, np.maximum(own, p - p_error))  # the loss is at most the bucket's
@@ -127,7 +127,7 @@ class Buckets:
             lifted[-1] += above  # losses above n h
             found = Correction(lifted * (1 + RELATIVE), LOST)
         mass[-1] += above * (1 - RELATIVE)
-        return cls(width, mass, pair.infinite_mass * (1 - 1e-14), LOST, slip, side, 1.0, found)
+        return cls(width, mass, 0.0, LOST, slip, side, 1.0, found)
 
     @property
     def half(self) -> int:

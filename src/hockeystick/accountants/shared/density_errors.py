@@ -93,21 +93,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.accountants.shared.dots import LOOSE
-from hockeystick.accountants.shared.lattice import UNDERFLOW, LatticeLaw
+from hockeystick.accountants.shared.lattice import RELATIVE, UNDERFLOW, LatticeLaw
 from hockeystick.accountants.shared.loss_grid import LossGrid
 from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 LEAST_LENGTH = 2.0  # smallest loss to which Lemma 13 applies
-MOST_RATE = 0.5  # bound on the rates covered by the analysis
-UNKNOWN = 0.1  # for samples with a relative error of at least this, only Lemma 12 is used
-CARE = 1 + 1e-9  # factor that covers the roundings of closed forms with positive terms
 ELSEWHERE = (
     "the error terms require a single kind of Poisson-sampled Gaussian rounds, a rate below 1/2 and adjacency "
     "'remove'; use these, or leave errors out"
@@ -116,7 +112,7 @@ ELSEWHERE = (
 
 LEAST_NOISE = math.sqrt(0.5) * (1 + 1e-12)  # smallest noise at which the density is known to have a single peak
 APART = 1e-9  # distance from the peak to the outcome used on either side of it
-KNOWN = 1e-3  # step functions use only densities with a relative error below this
+KNOWN = 1e-3  # relative error of a density from which it counts as unknown
 NO_BOUNDS = (
     "density bounds (rounding=2) require Poisson-sampled Gaussian rounds with a noise multiplier of at least 0.7072 "
     "and adjacency 'remove'; use these, or rounding=1"
@@ -145,7 +141,7 @@ class DensityErrors:
         Raises:
             NotApplicableError: the analysis does not cover the round, or the window is too short for Lemma 13.
         """
-        if not isinstance(pair, PoissonRemovePair) or not isinstance(pair.base, GaussianPair) or pair.rate >= MOST_RATE:
+        if not isinstance(pair, PoissonRemovePair) or not isinstance(pair.base, GaussianPair) or 2 * pair.rate >= 1:
             raise NotApplicableError(ELSEWHERE)
         noise, at = 1 / pair.base.mu, grid.length - grid.step
         if at < LEAST_LENGTH or _from_centre(noise, pair.rate, at) < 0:
@@ -164,12 +160,12 @@ class DensityErrors:
         loss = loss[loss > edge]
         exponent, relative = log_density(sigma, self.rate, loss)
         mass = step * np.exp(np.minimum(exponent, LARGEST))
-        most = step * math.exp(min(log_density_bound(sigma, self.rate), LARGEST)) * CARE
-        known = relative < UNKNOWN
+        most = step * math.exp(min(log_density_bound(sigma, self.rate), LARGEST)) * (1 + SPARE)
+        known = relative < KNOWN
         error = np.where(known, mass * np.expm1(np.where(known, 2 * relative, 0.0)), np.maximum(mass, most))
         with np.errstate(over="ignore"):
             lowest = self.grid.highest + 1 - len(loss)
-            return LatticeLaw(step * lowest, step, mass), float(error.sum()) * CARE + UNDERFLOW
+            return LatticeLaw(step * lowest, step, mass, 0.0, 0.0), float(error.sum()) * (1 + SPARE) + UNDERFLOW
 
     @property
     def first_variation(self) -> float:
@@ -195,16 +191,18 @@ class DensityErrors:
                 value, slope = c0 + at * (c1 + at * c2), c1 + 2 * at * c2
                 size = math.hypot(value + c2 * two, slope * self.noise, math.sqrt(2) * c2 * two)
                 total += weight * size * math.exp(min(odds - j * mean / two, LARGEST))
-        return total * CARE
+        return total * (1 + SPARE)
 
     @property
     def supremum(self) -> float:
         """Upper bound on the density omega."""
-        return min(math.exp(min(log_density_bound(self.noise, self.rate), LARGEST)) * CARE, 0.5 * self.first_variation)
+        return min(
+            math.exp(min(log_density_bound(self.noise, self.rate), LARGEST)) * (1 + SPARE), 0.5 * self.first_variation
+        )
 
     def discretisation(self, rounds: int) -> float:
         """Return err4, the error in delta from replacing the density of each round by samples."""
-        share = self.grid.step**2 / 16 * CARE
+        share = self.grid.step**2 / 16 * (1 + SPARE)
         one = share * (self.second_variation + 2 * self.first_variation + 2 * self.supremum)
         return rounds * self._powers(rounds, 0.0) * one
 
@@ -213,7 +211,7 @@ class DensityErrors:
         from scipy.special import ndtr
 
         from_centre = _from_centre(self.noise, self.rate, self.grid.length - self.grid.step)
-        tail = 2 * float(ndtr(-from_centre / self.noise * (1 - 1e-12))) * CARE + UNDERFLOW
+        tail = 2 * float(ndtr(-from_centre / self.noise * (1 - 1e-12))) * (1 + SPARE) + UNDERFLOW
         return rounds * self._powers(rounds, error) * tail
 
     def rounding(self, rounds: int, error: float) -> float:
@@ -231,15 +229,15 @@ class DensityErrors:
         if rounds > 1:
             logs = (log_truncation(sigma, q, length, rounds), log_periodisation(sigma, q, length, rounds))
             total += length * sum(math.exp(log) if log < LARGEST else math.inf for log in logs)
-        return total * CARE
+        return total * (1 + SPARE)
 
     def _powers(self, rounds: int, error: float) -> float:
         """Upper bound on ``m^(k - 1)``, with m the total mass of one round's samples.
 
         It also holds for the computed samples, whose errors add up to at most ``error``.
         """
-        log = (rounds - 1) * math.log1p(self.grid.step**2 / 16 * self.second_variation * CARE + error)
-        return math.exp(log) * CARE if log < LARGEST else math.inf
+        log = (rounds - 1) * math.log1p(self.grid.step**2 / 16 * self.second_variation * (1 + SPARE) + error)
+        return math.exp(log) * (1 + SPARE) if log < LARGEST else math.inf
 
 
 def log_density(noise: float, rate: float, loss: Array) -> tuple[Array, Array]:
@@ -329,7 +327,7 @@ def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
     others = np.where(rising[1:], high[1:], np.where(falling[:-1], high[:-1], most))
     mass = step * np.append(high[0] if rising[0] else most, others)
     mass[0] *= (float(loss[0]) - edge) / step * (1 + 2 * float(relative[0]))  # from the edge to the first point
-    beyond = float(PrivacyCurve(pair).above(loss[-1:])[0][0]) * (1 + LOOSE) + LOST
+    beyond = float(PrivacyCurve(pair).above(loss[-1:])[0][0]) * (1 + RELATIVE) + LOST
     return LatticeLaw(at, step, mass * (1 + 8 * UNIT_ROUNDOFF), beyond, slip)
 
 

@@ -1,11 +1,12 @@
 """Lattice laws above and below the privacy curve of one round, accurate to second order in the gap.
 
 The privacy curve is ``delta = E_P (1 - alpha e^-L)_+`` as a function of ``alpha = e^eps``; it is convex. Conversely,
-every convex function that falls from 1 at 0 is the privacy curve of some law of L. Where it has a kink, at alpha, the
-law has a mass of alpha times the jump of the slope. If M is an independent loss, ``delta(eps)`` of L + M is the mean
-over M of the curve of L at ``eps - M``. Hence if one curve lies above another everywhere, it still does after
-composition with M. The lattice has the knots ``g_i = first + i gap``, and the cells between them. Let p and q be the
-masses of a cell under P and under Q.
+every convex function that falls from 1 at 0 is the privacy curve of some law of L. At a kink alpha of the function,
+this law has a mass of alpha times the jump of the slope. If M is an independent loss, ``delta(eps)`` of L + M is the
+mean over M of the curve of L at ``eps - M``. Hence, if one curve is above another everywhere, composition with M keeps
+it above. The lattice has the knots ``g_i = first + i gap``, and the cells between them. Let p and q be the masses of a
+cell under P and under Q. The mass at infinite loss is left out of both laws: :mod:`hockeystick.directions.finite` adds
+it to delta.
 
 - **Above** (Doroshenko et al. 2022 [DGK+22], Section 4: connect the dots). The chords between the points of the curve
   at the knots are the privacy curve of the following law. The mass of each cell (l, r] is moved to the losses l and r
@@ -13,10 +14,10 @@ masses of a cell under P and under Q.
   Losses below the lattice are raised to its first knot; losses above the lattice count as infinite.
 - **Below.** In the middle of each cell the curve has a tangent. The maximum of all tangents is the privacy curve of the
   law in which the outcomes around each knot, from the middle of one cell to the middle of the next, are merged into
-  one. The loss of a merged outcome need not be its knot. Therefore, at each knot, take the smaller of the values of the
-  two adjacent cells' tangents. The polygon through these values lies below the tangents, and so does its lower convex
-  hull, which has all its masses on knots. It is computed by lending mass between neighbouring knots
-  (``numerics/hull.py``). Atoms on knots stay where they are. Losses below the lattice are left out; losses above it are
+  one. The loss of a merged outcome may differ from its knot. Therefore the law below takes, at each knot, the smaller
+  of the values of the two adjacent cells' tangents. The polygon through these values is below the tangents, and so is
+  its lower convex hull, which has all its masses on knots. The hull is computed by lending mass between neighbouring
+  knots (``numerics/hull.py``). Atoms on knots stay there. Losses below the lattice are left out; losses above it are
   lowered to its last knot.
 
 **Rounding.** :func:`cell_masses` bounds the errors of the masses. In the upper law, the uncertain part of a cell's mass
@@ -33,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.shared.lattice import LatticeLaw
+from hockeystick.accountants.shared.lattice import CARE, RELATIVE, LatticeLaw
 from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LOST, PrivacyCurve, outcome_roundings, times_exp
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.hull import lent
@@ -42,12 +43,6 @@ from hockeystick.pairs import DominatingPair
 from hockeystick.values.side import Side
 
 Index = npt.NDArray[np.intp]
-
-ON_LATTICE = 16 * UNIT_ROUNDOFF  # largest distance at which an atom counts as on a knot, relative to the knots' terms
-SHIFTS = (0.0, 0.5)  # shifts tried for the lattice of the law below, as fractions of the gap; the best one is used
-INFINITE = 4 * UNIT_ROUNDOFF  # relative error of the mass at infinity
-LOOSE = 1e-12  # relative error of the mass beyond either end of the lattice
-ROUNDINGS = 64  # roundings of a distribution function, to which the square of the outcome (at most 1600) is added
 
 
 class Knots(NamedTuple):
@@ -107,7 +102,7 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """Return the law of the chords (connect-the-dots), which dominates the pair."""
     curve, placed, low = PrivacyCurve(pair), _Placed.on(pair, knots), knots.losses[:-1]  # a curve may refuse
     if placed.alone:
-        return placed.law(pair, knots, Side.ABOVE)
+        return placed.law(knots, Side.ABOVE)
     p, p_error, q, q_error = cell_masses(curve, knots.losses)
     lifted, wide = times_exp(q, low), -math.expm1(-knots.gap)
     doubt = p_error + times_exp(q_error, low) + loss_slips(curve, knots.losses)[1:] * (p + lifted)
@@ -116,25 +111,17 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     mass = np.zeros(knots.n)
     mass[:-1] += most - right
     mass[1:] += right
-    mass[0] += curve.below(knots.losses[:1])[0][0] * (1 + LOOSE)
-    beyond = curve.above(knots.losses[-1:])[0][0] * (1 + LOOSE) + LOST
-    infinite = pair.infinite_mass * (1 + INFINITE) + beyond
-    return LatticeLaw(knots.first, knots.gap, mass, infinite, max(placed.slip, _slip(knots)))
+    mass[0] += curve.below(knots.losses[:1])[0][0] * (1 + RELATIVE)
+    beyond = curve.above(knots.losses[-1:])[0][0] * (1 + RELATIVE) + LOST
+    return LatticeLaw(knots.first, knots.gap, mass, float(beyond), max(placed.slip, _slip(knots)))
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """Return the law of the tangents (see the module docstring), which the pair dominates."""
     curve, placed = PrivacyCurve(pair), _Placed.on(pair, knots)  # a curve may refuse
     if placed.alone:
-        return placed.law(pair, knots, Side.BELOW)
-    moves = SHIFTS if len(placed.at) == 0 else SHIFTS[:1]
-    laws = [_merged(curve, knots._replace(first=knots.first + move * knots.gap), placed) for move in moves]
-    return max(laws, key=lambda law: law.log_moment(1.0))
-
-
-def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
-    """Return the law of the tangents on a lattice; the pair dominates it, whichever lattice is chosen."""
-    pair, at = curve.pair, knots.losses
+        return placed.law(knots, Side.BELOW)
+    at = knots.losses
     edges = np.append(at - 0.5 * knots.gap, at[-1] + 0.5 * knots.gap)
     p, p_error, q, q_error = cell_masses(curve, edges)
     # atoms on knots are not merged
@@ -147,8 +134,8 @@ def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
     hull = lent(p, excess, around, 0.0)
     mass = np.append(p[1:], 0.0) if hull is None else hull[1:-1]  # otherwise every outcome is lowered to the knot below
     mass += placed.masses(placed.log_p, knots.n, Side.BELOW)
-    mass[-1] += curve.above(edges[-1:])[0][0] * (1 - LOOSE)
-    return LatticeLaw(knots.first, knots.gap, mass, pair.infinite_mass * (1 - INFINITE), max(placed.slip, _slip(knots)))
+    mass[-1] += curve.above(edges[-1:])[0][0] * (1 - RELATIVE)
+    return LatticeLaw(knots.first, knots.gap, mass, 0.0, max(placed.slip, _slip(knots)))
 
 
 def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
@@ -157,7 +144,7 @@ def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array,
     Each mass is a difference of two upper tails or of two lower tails, whichever are smaller.
     """
     (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
-    care = (ROUNDINGS + outcome_roundings(curve.outcome(edges))) * UNIT_ROUNDOFF
+    care = CARE + outcome_roundings(curve.outcome(edges)) * UNIT_ROUNDOFF
     care = np.maximum(care[1:], care[:-1])
     out: list[Array] = []
     for above, below in ((p_above, p_below), (q_above, q_below)):
@@ -186,7 +173,7 @@ class _Placed(NamedTuple):
         atoms = pair.atoms.finite()
         atoms = atoms.kept(np.isfinite(atoms.log_p))
         at = np.rint((atoms.loss - knots.first) / knots.gap).astype(np.intp)
-        slip = ON_LATTICE * (np.abs(atoms.loss) + _reach(knots)) + atoms.units * UNIT_ROUNDOFF * np.abs(atoms.loss)
+        slip = CARE * (np.abs(atoms.loss) + _reach(knots)) + atoms.units * UNIT_ROUNDOFF * np.abs(atoms.loss)
         on = np.abs(atoms.loss - knots.first - at * knots.gap) <= slip
         alone = pair.smooth is None and bool(on.all())
         return cls(at[on], atoms.log_p[on], atoms.log_q[on], 2 * float(slip[on].max(initial=0.0)), alone)
@@ -196,10 +183,9 @@ class _Placed(NamedTuple):
         mass = np.exp(log_mass) * (1 + side * 8 * UNIT_ROUNDOFF * (4 + np.abs(log_mass)))
         return np.bincount(self.at, mass, n).astype(np.float64)
 
-    def law(self, pair: DominatingPair, knots: Knots, side: Side) -> LatticeLaw:
+    def law(self, knots: Knots, side: Side) -> LatticeLaw:
         """Return the law of a pair that has no finite losses except these atoms."""
-        mass = self.masses(self.log_p, knots.n, side)
-        return LatticeLaw(knots.first, knots.gap, mass, pair.infinite_mass * (1 + side * INFINITE), self.slip)
+        return LatticeLaw(knots.first, knots.gap, self.masses(self.log_p, knots.n, side), 0.0, self.slip)
 
 
 def _slip(knots: Knots) -> float:

@@ -1,7 +1,7 @@
 """Guesses of epsilon or delta by Renyi moments, from which published methods choose lattices; no bound depends on them.
 
-Where moments are expensive (sampled Gaussian rounds of little noise need many quadrature nodes), cheaper and slightly
-larger bounds on them are used.
+Some moments are expensive: sampled Gaussian rounds of little noise need many quadrature nodes. Cheaper and slightly
+larger bounds then replace the moments.
 """
 
 from __future__ import annotations
@@ -11,20 +11,9 @@ from collections.abc import Callable
 
 from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, epsilon_from, log_delta_by, log_moment
-from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 
 KINDS = 64  # largest number of kinds whose moments are computed
-NODE = 33 * 4e-7  # seconds for a node of a moment, times the approximate number of moments that one answer needs
 SLACK = 1e-3  # error of log delta, harmless for the choice of a lattice
-
-
-def moment_seconds(composition: RenyiComposition) -> float:
-    """Return the approximate time for the moments that one answer needs, in seconds.
-
-    It is estimated from the number of quadrature nodes at order 2.
-    """
-    transforms = [pair.transform for pair, _ in composition.rounds]
-    return NODE * sum(found.moment_nodes(1.0) for found in transforms if isinstance(found, MixtureTransform))
 
 
 def guessed_epsilon(composition: Composition, log_delta: float) -> RenyiBound:

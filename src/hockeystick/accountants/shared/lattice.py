@@ -26,11 +26,14 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-MAX_POINTS = 3_000_000  # largest number of points of a window times kinds of rounds: a few seconds, some 350 MB
-MAX_ROUND_POINTS = 1_500_000  # points of the lattices of all kinds of rounds: about two seconds
+MAX_POINTS = (
+    5_000_000  # largest number of points of a window, or of a round, times kinds of rounds: some seconds, 600 MB
+)
+FEW_POINTS = 1 << 20  # largest number of points chosen by default: about half a second
+CARE = 64 * UNIT_ROUNDOFF  # relative error of dozens of roundings
+RELATIVE = 1e-12  # relative error of a distribution function in a tail, or of a longer formula
 LOG_OUTSIDE = -30.0  # log of the wanted tilted mass outside the window
 PRECISION = 1e-6  # relative gap of the search for epsilon, which finds either end to a thousandth of it
-INFINITE_ERROR = 1e-13  # bound on the error of the log of the mass at infinity
 LEAST_TILT = 1e-6  # used instead of a tilt of 0, for which there is no bound on the mass outside
 UNDERFLOW = 1e-290  # tilted mass that may underflow
 LOG_TILTS = (-14.0, 12.0)  # range of log t in the search of a tilt
@@ -53,8 +56,8 @@ class LatticeLaw:
     first: float
     gap: float
     mass: Array
-    infinite: float = 0.0
-    slip: float = 0.0
+    infinite: float
+    slip: float
 
     @property
     def losses(self) -> Array:
@@ -83,7 +86,7 @@ class LatticeLaw:
         """Coarse copy of the law on at most ``GUIDE`` points, to choose parameters; no bound depends on it."""
         by = -(-len(self.mass) // GUIDE)
         padded = np.concatenate([self.mass, np.zeros(-len(self.mass) % by)]).reshape(-1, by)
-        return LatticeLaw(self.first + 0.5 * (by - 1) * self.gap, by * self.gap, padded.sum(axis=1))
+        return LatticeLaw(self.first + 0.5 * (by - 1) * self.gap, by * self.gap, padded.sum(axis=1), 0.0, 0.0)
 
     def tilted(self, t: float, side: Side) -> GridLaw:
         """Return the law with masses multiplied by ``e^(t loss)`` and normalised.
@@ -218,7 +221,7 @@ def compose(laws: Laws, tilt: float, window: Window, side: Side, remedy: str) ->
             f"the sum of losses would need {n * len(laws):.1e} lattice points, more than {MAX_POINTS:.1e}: {remedy}"
         )
     infinite = infinite_mass(laws)
-    log_infinite = math.log(infinite) + side * INFINITE_ERROR if infinite > 0 else -math.inf
+    log_infinite = math.log(infinite) + side * RELATIVE if infinite > 0 else -math.inf
     return GridSum([(law.tilted(tilt, side), count) for law, count in laws], window, side, log_infinite)
 
 

@@ -20,15 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.accountants.shared.dots import LOOSE, cell_masses, loss_range, loss_slips
-from hockeystick.accountants.shared.lattice import LatticeLaw
-from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LOST, PrivacyCurve
+from hockeystick.accountants.shared.dots import cell_masses, loss_range, loss_slips
+from hockeystick.accountants.shared.lattice import RELATIVE, LatticeLaw
+from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, LIGHT, LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import SmoothPart
 from hockeystick.values.side import Side
 
-LOG_LEFT_OUT = -120.0  # log of the mass in the tails that is treated as outside the grid, even if the grid is longer
 STENCIL = (3 / 4, -3 / 20, 1 / 60)  # coefficients of a first derivative of sixth order
 STRIDE = 0.02  # step of the stencil, in scales of the outcome
 
@@ -68,9 +67,9 @@ def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
     above, below = float(curve.above(losses[-1:])[0][0]), float(curve.below(losses[:1])[0][0])
     slip = float(loss_slips(curve, losses).max())
     if side is Side.ABOVE:
-        mass = np.append(below * (1 + LOOSE) + LOST, p + error)
-        return LatticeLaw(grid.step * first, grid.step, mass, above * (1 + LOOSE) + LOST, slip)
-    mass = np.append(np.maximum(p - error, 0.0), above * (1 - LOOSE))
+        mass = np.append(below * (1 + RELATIVE) + LOST, p + error)
+        return LatticeLaw(grid.step * first, grid.step, mass, above * (1 + RELATIVE) + LOST, slip)
+    mass = np.append(np.maximum(p - error, 0.0), above * (1 - RELATIVE))
     return LatticeLaw(grid.step * first, grid.step, mass, 0.0, slip)
 
 
@@ -89,7 +88,7 @@ def sampled(pair: DominatingPair, grid: LossGrid) -> LatticeLaw:
     atoms = pair.atoms.finite()
     at = np.clip(np.rint(atoms.loss / grid.step).astype(np.int64), first, last) - first
     np.add.at(mass, at, np.exp(atoms.log_p))
-    return LatticeLaw(grid.step * first, grid.step, np.where(np.isfinite(mass), mass, 0.0))
+    return LatticeLaw(grid.step * first, grid.step, np.where(np.isfinite(mass), mass, 0.0), 0.0, 0.0)
 
 
 def _slope(smooth: SmoothPart, x: Array) -> Array:
@@ -102,8 +101,8 @@ def _slope(smooth: SmoothPart, x: Array) -> Array:
 
 
 def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
-    """First and last index of the grid points around the loss, without its tails of mass ``exp(LOG_LEFT_OUT)``."""
-    low, high = loss_range(pair, LOG_LEFT_OUT)
+    """First and last index of the grid points around the loss, without its tails of mass ``exp(LIGHT)``."""
+    low, high = loss_range(pair, LIGHT)
     first = max(math.floor(max(low / grid.step, grid.lowest)) - 1, grid.lowest)
     last = min(math.ceil(min(high / grid.step, grid.highest)) + 1, grid.highest)
     return min(first, grid.highest), max(last, grid.lowest)

@@ -12,14 +12,15 @@ from functools import cached_property
 
 import numpy as np
 
+from hockeystick.accountants.shared.lattice import MAX_POINTS
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.legendre import on_panels, panel_count
+from hockeystick.numerics.legendre import NODES, on_panels, panel_count
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.values.errors import NotApplicableError
 
-MAX_PANELS = 100_000  # largest number of panels over the densities of one round
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
 LOST = 1e-300  # bound on a mass that underflows
+LIGHT = -300.0  # log of a mass that is left out where no bound depends on it
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class PrivacyCurve:
             low, high = smooth.support(END_OF_RANGE)
             growth = float(smooth.growth(np.array([low, high])).max())
             panels = panel_count(low, high, growth)
-            if panels > MAX_PANELS:
+            if panels * NODES > MAX_POINTS:
                 raise NotApplicableError("the densities of one round would need too many nodes of quadrature")
             x, weight = on_panels(np.linspace(low, high, int(panels) + 1))
             losses.append(smooth.loss(x))

@@ -18,24 +18,21 @@ from operator import mul
 
 import numpy as np
 
-from hockeystick.accountants.published import UpperBoundAccountant
+from hockeystick.accountants.published import UpperBoundAccountant, check_kinds
+from hockeystick.accountants.shared.lattice import CARE
 from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve, outcome_roundings, times_exp, unseen_mass
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.meet import outward
+from hockeystick.numerics.meet import upper_end
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.exact import decimal
 
 FLAT = 1e-8  # relative distance below the largest loss within which a threshold cannot be told from epsilon
-REFINEMENTS, POINTS = 7, 65  # of the search for epsilon, which is accurate to 64^-7 of its range
-MOST_KINDS = 800  # largest number of kinds of one direction, each of which takes up to three milliseconds
 EFFORT = 4.5  # time for a sampled kind (thirteen milliseconds), relative to the time for its moments
-CARE = 64 * UNIT_ROUNDOFF  # relative margin for dozens of roundings
 
 
 @dataclass(frozen=True)
@@ -89,31 +86,15 @@ class RoundGuarantee:
 
     def epsilon(self, delta: float) -> float:
         """Return nearly the smallest epsilon at which the bound on delta is at most ``delta``; ``inf`` if none."""
-        if self.edge == 0.0 or float(self.delta(np.zeros(1))[0]) <= delta:
-            return 0.0 if self.least_delta <= delta else math.inf
-        high = self._reach(delta)
-        if math.isinf(high):
-            return high
-        low = 0.0
-        for _ in range(REFINEMENTS):
-            grid = np.linspace(low, high, POINTS)
-            good = self.delta(grid) <= delta
-            good[-1] = True
-            first = int(np.argmax(good))
-            low, high = float(grid[max(first - 1, 0)]), float(grid[first])
-        return high
-
-    def _reach(self, delta: float) -> float:
-        """An epsilon at which the bound on delta is at most ``delta``; ``inf`` if there is none.
-
-        It is at most about twice the smallest such epsilon, or else :attr:`edge`.
-        """
         if delta < self.least_delta:
             return math.inf
         if delta <= LOST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
             return self.edge
-        epsilon = min(1.0, self.edge)
-        return outward(lambda at: float(self.delta(np.array([at]))[0]) <= delta, epsilon, epsilon, self.edge)
+
+        def log_delta(epsilon: float) -> float:
+            return math.log(max(float(self.delta(np.array([epsilon]))[0]), LOST))
+
+        return upper_end(log_delta, math.log(delta), min(1.0, self.edge), 1.0, RELATIVE, self.edge)
 
 
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
@@ -187,7 +168,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
 
     @abstractmethod
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
-        """Return epsilon of the composition at ``delta' = 1 - e^-slack``, from the epsilon of each kind of round."""
+        """Return epsilon of the composition at ``delta' = 1 - e^-slack``, from the finite epsilons of all kinds."""
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Kinds]]:
         """Return the mutual guarantees of each direction's rounds; Gaussian rounds are not merged.
@@ -198,11 +179,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         found: list[tuple[Direction, Kinds]] = []
         for direction, _ in compositions(directions, effort=EFFORT):
             rounds = directions.pairs(direction)
-            if len(rounds) > MOST_KINDS:
-                raise NotApplicableError(
-                    f"{len(rounds)} different kinds of rounds take too long; at most {MOST_KINDS} are supported; use "
-                    "accountant 'auto', which merges similar rounds, or 'basic'"
-                )
+            check_kinds(len(rounds), self.name)
             found.append((direction, guarantees(rounds, mutual=True)))
         return found
 
@@ -221,11 +198,12 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         if left < 0:
             return math.inf
         edges = [kind.edge for kind, _ in rounds]
-        best = min(self.composed(rounds, edges, 0.0), self.composed(rounds, edges, left))
+        tried = [(edges, 0.0), (edges, left)]
         for slack, cost in ((0.0, abs), (left / 2, square)):
-            for each in divided(rounds, least, budget - slack, cost, lambda unit: -math.expm1(-unit) * (1 - CARE)):
-                best = min(best, self.composed(rounds, each, slack))
-        return best
+            found = divided(rounds, least, budget - slack, cost, lambda unit: -math.expm1(-unit) * (1 - CARE))
+            tried += [(each, slack) for each in found]
+        finite = ((each, slack) for each, slack in tried if max(each) < math.inf)
+        return min((self.composed(rounds, each, slack) for each, slack in finite), default=math.inf)
 
 
 def square(x: float) -> float:

@@ -25,7 +25,7 @@ from hockeystick.accountants.shared.dots import cell_masses, loss_range
 from hockeystick.accountants.shared.lattice import LatticeLaw, Laws
 from hockeystick.accountants.shared.privacy_curve import LOST, PrivacyCurve
 from hockeystick.numerics.arrays import Array
-from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import DominatingPair
 
@@ -35,8 +35,6 @@ CELLS = 1 << 16
 With one cell per gap of the lattice, the bias of k rounds is ``k h^2 / 8``, which for
 ``h = eps_error / sqrt((k / 2) log(2 / eta))`` is at most a hundredth of ``eps_error``.
 """
-
-EDGE = 1e-9  # in gaps: a largest loss this close to the edge of its cell gets another cell beyond
 
 
 class Rounded(NamedTuple):
@@ -80,7 +78,8 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, kinds: int = 1) -
         kinds: number of different rounds in one answer; with more of them, each mean is computed from fewer cells.
     """
     low, high = loss_range(pair, log_lost)
-    first, last = math.floor(low / gap + 0.5 - EDGE), math.ceil(high / gap - 0.5 + EDGE)
+    # a loss at the edge of its cell, up to rounding, gets another cell beyond
+    first, last = math.floor(low / gap + 0.5 - SPARE), math.ceil(high / gap - 0.5 + SPARE)
     edges = gap * (np.arange(first, last + 2, dtype=np.float64) - 0.5)
     curve = PrivacyCurve(pair)
     mass, error = cell_masses(curve, edges)[:2]

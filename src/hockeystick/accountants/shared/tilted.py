@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.privacy_curve import LIGHT, PrivacyCurve
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.logarithm import log_sum
 from hockeystick.numerics.rounding import LARGEST
-from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 
 LADDER = np.geomspace(1e-4, 1e4, 161)  # tilts tried on either side of 0
-LIGHT = -300.0  # nodes whose log-weight is at most this are ignored in the reach of a law
 AT_THE_END = 1e-10  # largest fraction of tilted mass near the last node; with more, the nodes do not reach far enough
 
 
@@ -51,7 +50,12 @@ class TiltedComposition:
 
     @cached_property
     def _rounds(self) -> list[tuple[Array, Array, float]]:
-        return [(*_ordered(pair), pair.infinite_mass) for pair, _ in self.composition.rounds]
+        found = []
+        for pair, _ in self.composition.rounds:
+            losses, log_weight = PrivacyCurve(pair).nodes
+            order = np.argsort(losses, kind="stable")
+            found.append((losses[order], log_weight[order], pair.infinite_mass))
+        return found
 
     def at(self, t: float) -> Cumulants:
         """Return the cumulants of the sum, tilted by t.
@@ -69,12 +73,6 @@ class TiltedComposition:
             NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
         """
         return [_cumulants(losses, weights, infinite, t) for losses, weights, infinite in self._rounds]
-
-
-def _ordered(pair: DominatingPair) -> tuple[Array, Array]:
-    losses, log_weight = PrivacyCurve(pair).nodes
-    order = np.argsort(losses, kind="stable")
-    return losses[order], log_weight[order]
 
 
 def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> Cumulants:

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hockeystick.accountants.shared.lattice import RELATIVE
 from hockeystick.accountants.shared.privacy_curve import END_OF_RANGE, outcome_roundings
 from hockeystick.accountants.shared.tilted import Cumulants
-from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
@@ -33,12 +34,10 @@ STEP = 0.02  # h, in units of sqrt(M_2 / M_4) of the tilted loss
 TOLERANCE = 1e-18  # bound on the analytic remainders of K
 CELLS = 8192  # number of cells of the outcome for the bound on the third moment
 HALF_ORDERS = (0.5, 1.0, 2.0, 4.0)  # eta = tau tried in the bound on the tail
-UNDERFLOW = 5e-308  # bound on a mass that may underflow to 0
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
-RELATIVE_SLACK = 1e-12  # relative slack that covers some dozens of roundings
 
 
 class Interval(NamedTuple):
@@ -82,17 +81,17 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
     up, down, up2, down2 = (_psi_minus_one(transform, t, centre, c, u) for u in (h, -h, 2 * h, -2 * h))
     once = Interval((up.low + down.low) / h**2, (up.high + down.high) / h**2)
     twice = Interval((up2.low + down2.low) / (4 * h**2), (up2.high + down2.high) / (4 * h**2))
-    second = Interval((4 * once.low - twice.high) / 3 * (1 - RELATIVE_SLACK), once.high * (1 + RELATIVE_SLACK))
-    remainder = h / 3 * math.sqrt(max(once.high, 0.0) * max(twice.high - once.low, 0.0)) * (1 + RELATIVE_SLACK)
+    second = Interval((4 * once.low - twice.high) / 3 * (1 - RELATIVE), once.high * (1 + RELATIVE))
+    remainder = h / 3 * math.sqrt(max(once.high, 0.0) * max(twice.high - once.low, 0.0)) * (1 + RELATIVE)
     first = Interval((up.low - down.high) / (2 * h) - remainder, (up.high - down.low) / (2 * h) + remainder)
     off = max(abs(first.low), abs(first.high))
     slack = 8 * UNIT_ROUNDOFF * (abs(c) + off)
-    apart = (_third_about(pair, t, c, centre.low) * (1 + RELATIVE_SLACK)) ** (1 / 3) + off
+    apart = (_third_about(pair, t, c, centre.low) * (1 + RELATIVE)) ** (1 / 3) + off
     return TiltedMoments(
         centre,
         Interval(c + first.low - slack, c + first.high + slack),
-        Interval(second.low - off * off * (1 + RELATIVE_SLACK), second.high),
-        apart * apart * apart * (1 + RELATIVE_SLACK),  # infinite on overflow
+        Interval(second.low - off * off * (1 + RELATIVE), second.high),
+        apart * apart * apart * (1 + RELATIVE),  # infinite on overflow
     )
 
 
@@ -101,7 +100,7 @@ def _value(transform: Transform, t: float) -> Interval:
     value, error = float(values[0].real), float(errors[0])
     if not math.isfinite(value + error):
         raise NotApplicableError(OUT_OF_REACH)
-    error = error * (1 + RELATIVE_SLACK) + UNIT_ROUNDOFF * abs(value)
+    error = error * (1 + RELATIVE) + UNIT_ROUNDOFF * abs(value)
     return Interval(value - error, value + error)
 
 
@@ -122,13 +121,13 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
     total = float((np.exp(atoms.log_p[seen] + t * atoms.loss[seen] - log) * np.abs(atoms.loss[seen] - c) ** 3).sum())
     smooth = pair.smooth
     if smooth is None:
-        return total * (1 + RELATIVE_SLACK)
+        return total * (1 + RELATIVE)
     x = np.linspace(*smooth.support(END_OF_RANGE), CELLS + 1)
     masses = smooth.masses(x)
     doubt = (64 + 4 * outcome_roundings(x)) * UNIT_ROUNDOFF
     below = np.diff(masses.p_below) + (masses.p_below * doubt)[1:] + (masses.p_below * doubt)[:-1]
     above = -np.diff(masses.p_above) + (masses.p_above * doubt)[1:] + (masses.p_above * doubt)[:-1]
-    mass = np.minimum(np.maximum(below, 0.0), np.maximum(above, 0.0)) + UNDERFLOW
+    mass = np.minimum(np.maximum(below, 0.0), np.maximum(above, 0.0)) + 4 * SMALLEST_NORMAL
     y = smooth.loss(x) - c
     slip = (smooth.loss_error(x) + 4 * (np.abs(y) + abs(c))) * UNIT_ROUNDOFF
     log_f = 3 * np.log(np.maximum(np.abs(y) + slip, 1e-300)) + t * (y + slip)
@@ -139,7 +138,7 @@ def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
     with np.errstate(over="ignore"):
         total += float(np.exp(np.log(mass) + largest + t * c - log).sum())
     total += math.exp(min(END_OF_RANGE + 50 + peak + t * c - log, LARGEST))  # to the left
-    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + RELATIVE_SLACK)
+    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + RELATIVE)
 
 
 def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: float) -> float:

@@ -28,10 +28,8 @@ import numpy as np
 from hockeystick.numerics.arrays import Array
 from hockeystick.numerics.meet import crossing
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
-from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-MAX_STEPS = 4_000_000  # largest number of steps of a binomial law on either side of its mode
 FLOOR = -690.0  # log of the smallest mass relative to the mode's
 BLOCK = 2.0  # length of a block of losses: e^-2 times the floor keeps full precision
 
@@ -80,15 +78,12 @@ def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, f
         j = start + np.arange(steps, dtype=np.float64)
         ratio = (count - j) / (j + 1) * odds
         masses: Array = np.cumprod(ratio, dtype=np.float64)
-        if steps == count - start and (not steps or masses[-1] >= least):
-            return masses, 0.0
-        if masses[-1] < least:
+        if steps and masses[-1] < least:
             kept = int(np.argmax(masses < least))
-            after = float(ratio[kept])
-            return masses[:kept], float(masses[kept]) / (1 - after) * (1 + 1e-6) + 1e-300
+            return masses[:kept], float(masses[kept]) / (1 - float(ratio[kept])) * (1 + 1e-6) + 1e-300
+        if steps == count - start:
+            return masses, 0.0
         wanted *= 2
-        if wanted > 2 * MAX_STEPS:
-            raise NotApplicableError("too many rounds for an exact distribution, which would need millions of points")
 
 
 def exact_points(kinds: Kinds) -> int:
@@ -137,9 +132,6 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
     ``l_b`` the first loss of block b. Let ``S_k(b)`` be the sum over the k blocks from b on. Starting from k = 1, k is
     doubled until all blocks are covered: ``S_2k(b) = S_k(b) + e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
     """
-    if not len(log_q) or float(log_q.min()) > -LARGEST:
-        plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
-        return plain
     widest = float(np.diff(law.loss).max(initial=0.0))
     width = int(min(BLOCK / widest, len(log_q) - 1)) + 1 if widest > 0 else len(log_q)
     first = law.loss[::width]
