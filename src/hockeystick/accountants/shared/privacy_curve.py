@@ -20,7 +20,7 @@ from hockeystick.values.errors import NotApplicableError
 
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
 LOST = 1e-300  # bound on a mass that underflows
-LIGHT = -300.0  # log of a mass that is left out where no bound depends on it
+LIGHT = -120.0  # log of a mass that is left out where no bound depends on it
 
 
 @dataclass(frozen=True)
