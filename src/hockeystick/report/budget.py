@@ -29,22 +29,22 @@ def standing_answer(standing: Standing) -> Answer:
     state, budget = standing.state, standing.state.budget
     grants = [name for name in state.accounts if name != WHOLE]
     spent = "spent or granted" if grants else "spent"
-    lines = [("proven", guarantee_said(standing)), (spent, amount_said(budget, state.spent(WHOLE)))]
+    lines = [("proven", _guarantee_said(standing)), (spent, _amount_said(budget, state.spent(WHOLE)))]
     lines += [_grant_line(state, name) for name in grants]
     if state.regions:
-        left = ", ".join(f"{name} {down(budget.remaining(state.left(WHOLE, name)))}" for name in state.regions)
-        lines.append(("regions", cut(f"{left} remains", MAX_CLAUSE)))
+        left = ", ".join(f"{name} {_down(budget.remaining(state.left(WHOLE, name)))}" for name in state.regions)
+        lines.append(("regions", f"{left} remains"))
     given_back = f", {standing.voids} voided" if standing.voids else ""
     lines += [
         ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
-        *unit_lines(standing.begun),
+        *_unit_lines(standing.begun),
         ("releases", f"{standing.releases}{given_back}"),
         ("last entry", f"{state.number}, hash {state.hash}"),
     ]
     plan = _plan(standing)
     if plan is not None:
         lines += [*assumption_lines(plan), *warning_lines(plan, budget.delta or None)]
-    lines += [(str(keys["id"])[:20], release_said(keys, STATES[keys["state"]])) for keys in standing.last]
+    lines += [(str(keys["id"])[:20], _release_said(keys, STATES[keys["state"]])) for keys in standing.last]
     return Answer(_headline(state), tuple(lines))
 
 
@@ -83,20 +83,20 @@ def standing_json(standing: Standing) -> dict[str, Any]:
 
 def _headline(state: State) -> str:
     budget = state.budget
-    left = down(budget.remaining(state.left(WHOLE)))
-    return f"{left} of {down(budget.made.budget)} remains ({budget.made.currency})"
+    left = _down(budget.remaining(state.left(WHOLE)))
+    return f"{left} of {_down(budget.made.budget)} remains ({budget.made.currency})"
 
 
 def _grant_line(state: State, name: str) -> tuple[str, str]:
     """Return the line that states how much of a grant remains."""
     left, limit = state.budget.remaining(state.left(name)), state.budget.remaining(state.account(name).limits)
-    return f"grant {name}", f"{down(left)} of {down(limit)} remains"
+    return f"grant {name}", f"{_down(left)} of {_down(limit)} remains"
 
 
 def price_answer(budget: Budget, price: Price) -> Answer:
     """Return the text about the price of a release: its amount, and whether and how often it fits."""
     beyond = _beyond(budget, price)
-    cost = "more than the whole budget" if beyond else amount_said(budget, dearest(price))
+    cost = "more than the whole budget" if beyond else _amount_said(budget, _dearest(price))
     lines = []
     if price.more is not None:
         times = {1: "once", MAX_COUNT: "any number of times"}.get(price.more, f"{price.more} times")
@@ -108,7 +108,7 @@ def price_json(budget: Budget, price: Price) -> dict[str, Any]:
     """Return the price of a release in JSON values."""
     return {
         "currency": budget.made.currency,
-        "price": None if _beyond(budget, price) else budget.made.spent_of(budget.amounts(dearest(price))),
+        "price": None if _beyond(budget, price) else budget.made.spent_of(budget.amounts(_dearest(price))),
         "units": {direction: list(units) for direction, units in price.prices.items()},
         "fits": price.fits,
         "more": price.more,
@@ -118,7 +118,7 @@ def price_json(budget: Budget, price: Price) -> dict[str, Any]:
 def _beyond(budget: Budget, price: Price) -> bool:
     """True if a price exceeds the whole budget and its exact amount is unknown."""
     simple = not budget.ordered and budget.filter != ApproximateDpFilter.name
-    return not (simple or within(dearest(price), budget.limits))
+    return not (simple or within(_dearest(price), budget.limits))
 
 
 def receipt_answer(state: State, receipt: Receipt) -> Answer:
@@ -152,7 +152,7 @@ def verification_answer(found: Verification, receipts: int) -> Answer:
     return Answer(headline, tuple(lines))
 
 
-def guarantee_said(standing: Standing) -> str:
+def _guarantee_said(standing: Standing) -> str:
     """Return a clause that states the guarantee of all releases together if the whole budget is spent."""
     budget = standing.state.budget
     limit = budget.made
@@ -169,7 +169,7 @@ def guarantee_said(standing: Standing) -> str:
     )
 
 
-def unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return a line with a condition on the noise if the ledger protects another unit than a record; else nothing.
 
     Prices are computed for one record, so the noise must be relative to everything that one unit contributes. A ledger
@@ -181,12 +181,12 @@ def unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("condition", f"the noise of each release is relative to everything that one {unit} contributes")]
 
 
-def dearest(price: Price) -> Whole:
+def _dearest(price: Price) -> Whole:
     """Return the componentwise maximum of a price over the directions of adjacency."""
     return tuple(map(max, zip(*price.prices.values(), strict=True)))
 
 
-def amount_said(budget: Budget, units: Whole) -> str:
+def _amount_said(budget: Budget, units: Whole) -> str:
     """Return the text of an amount in the filter's currency, rounded up, and of its delta if the filter has one.
 
     ``units`` is the amount in the whole units in which a ledger counts.
@@ -194,7 +194,7 @@ def amount_said(budget: Budget, units: Whole) -> str:
     amounts, limit = budget.amounts(units), budget.made
     said = f"{limit.currency} {_up(limit.spent_of(amounts))}"
     if isinstance(limit, ApproximateDpFilter):
-        return f"{said}, delta {_up(float(amounts[0]))} of {down(limit.budget_delta)}"
+        return f"{said}, delta {_up(float(amounts[0]))} of {_down(limit.budget_delta)}"
     return said
 
 
@@ -202,15 +202,15 @@ STATES = {RUN: "", VOID: "voided", RESERVED: RESERVED}
 """Words for what became of a release."""
 
 
-def release_said(keys: Mapping[str, Any], state: str = "") -> str:
+def _release_said(keys: Mapping[str, Any], state: str = "") -> str:
     """Return one line for a release in the log: day, author, grant, region, rounds and state."""
     where = [f"{key} {keys[key]}" for key in ("grant", "region") if keys[key]]
-    rounds = "; ".join(round_said(item) for item in rounds_in_order(keys["rounds"])[:3])
+    rounds = "; ".join(_round_said(item) for item in rounds_in_order(keys["rounds"])[:3])
     parts = [str(keys["when"])[:10], one_line(keys["who"]), *where, cut(rounds, MAX_CLAUSE), state]
     return ", ".join(part for part in parts if part)
 
 
-def round_said(item: Round) -> str:
+def _round_said(item: Round) -> str:
     """Return one line for a round: date, name, count and mechanism."""
     keys = rounds_to_dicts([item])[0]
     called = ", ".join(one_line(text) for key in ("date", "name") if (text := item.labels.get(key)))
@@ -235,6 +235,6 @@ def _up(value: float) -> str:
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_up(value, SHOWN_DIGITS)
 
 
-def down(value: float) -> str:
+def _down(value: float) -> str:
     """A number as text, rounded down if it has many digits and otherwise unchanged."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_down(value, SHOWN_DIGITS)
