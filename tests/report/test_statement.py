@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import hockeystick as hs
+from hockeystick.report.document.latex import latex
 from hockeystick.report.document.statement import statement_json
-from hockeystick.report.document.voice import Latex, Text
 from hockeystick.report.rounding import round_up
 from hockeystick.values.errors import InvalidInputError
 
@@ -76,11 +76,18 @@ def test_an_upper_bound_is_called_one() -> None:
 
 def test_no_character_commands_latex() -> None:
     """Every special character leaves as a command that shows it; control characters do not leave at all."""
-    written = Latex().words('\\input{x} 100% $ & # _ ^ ~ < > | " \x1b[31m \u202e\nnext')
+    written = latex('\\input{x} 100% $ & # _ ^ ~ < > | "')
     left = re.sub(r"\\(text\w+\{\}|[{}$&#%_])", "", written)
-    assert not set(left) & set('\\{}$&#%_^~<>|"\x1b\u202e\n')
-    assert Text().words("a\x1b[31m\u202e\nb") == "a [31m b"
-    assert Latex().number("1.25e-10") == r"$1.25 \cdot 10^{-10}$"
+    assert not set(left) & set('\\{}$&#%_^~<>|"')
+    assert latex("1.25e-10") == r"$1.25 \cdot 10^{-10}$"
+    assert latex("2.1e-5, 1e-5") == r"$2.1 \cdot 10^{-5}$, $10^{-5}$"
+    assert latex("SHA-256 1234567890123e45...") == "SHA-256 1234567890123e45..."
+
+
+def test_a_statement_is_on_one_line() -> None:
+    plan = hs.Plan([hs.Round(hs.Laplace(10.0), name="a\x1b[31m\u202e\nb")], delta=1e-5)
+    for form in ("text", "latex"):
+        assert not set(statement_json(plan, None)[form]) & set("\x1b\u202e\n")
 
 
 def test_a_delta_and_whole_records_are_asked_for() -> None:

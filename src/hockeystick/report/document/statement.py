@@ -17,14 +17,14 @@ from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.users import USER
 from hockeystick.report.answer import MAX_CLAUSE, caveats_json, epsilon_under, finite_ends, relation_json, settings_said
 from hockeystick.report.document.envelope import digest
-from hockeystick.report.document.voice import Latex, Text
+from hockeystick.report.document.latex import latex
 from hockeystick.report.document.wording import settings_of
 from hockeystick.report.kinds import Found
-from hockeystick.report.rounding import exact, quoted
+from hockeystick.report.rounding import exact, limited, quoted
 from hockeystick.report.scale import weakness
 from hockeystick.report.tables import print_paragraph
 from hockeystick.values import domains
-from hockeystick.values.domains import cut
+from hockeystick.values.domains import cut, one_line
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
@@ -75,9 +75,8 @@ def statement_json(plan: Plan, delta: float | None, records: float | None = None
         "plan_sha256": digest(keys),
         **caveats_json(plan, at),
     }
-    for name, voice in (("text", Text()), ("latex", Latex())):
-        found[name] = " ".join(_sentences(found, keys, plan.steps, voice))
-    return found
+    text = one_line(" ".join(_sentences(found, keys, plan.steps)))
+    return {**found, "text": text, "latex": latex(text)}
 
 
 def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any] | None:
@@ -98,53 +97,54 @@ def _people(plan: Plan, delta: float, records: float) -> dict[str, Any]:
     return {"records": size, "upper": upper if upper < float("inf") else None}
 
 
-def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, voice: Text) -> Iterator[str]:
+def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int) -> Iterator[str]:
     upper, delta = quoted(found["epsilon"]), exact(found["delta"])
     differ = f"where neighbouring datasets differ in that {UNITS[found['adjacency']]}"
     about = f"for single records, {differ.format('one record is')}"
     if "unit" in found:
-        records = voice.number(f"{found['records_per_unit']}")
+        records = str(found["records_per_unit"])
         if "partitions_per_unit" in found:
-            each = voice.number(f"{found['partitions_per_unit']}")
-            records = f"{each} partitions of the data, and at most {records}"
+            records = f"{found['partitions_per_unit']} partitions of the data, and at most {records}"
         about = f"for users with at most {records} records each, {differ.format('all records of one user are')}"
     if upper == "infinite":
-        yield f"The computation satisfies no differential privacy at {voice.delta} = {voice.number(delta)} {about}."
+        yield f"The computation satisfies no differential privacy at delta = {delta} {about}."
     else:
-        yield f"The computation satisfies {voice.pair(upper, delta)} {about}."
+        yield f"The computation satisfies ({upper}, {delta})-differential privacy {about}."
     if "selection" in found:
         best = found["selection"]
         shape = f", shape {exact(best['shape'])}" if best.get("shape") is not None else ""
-        selected = f"The best of {exact(best['mean'])} runs on average ({best['runs']}{shape}) is released"
-        yield f"{voice.words(selected)}."
-        yield f"Each run has {voice.words(_run(keys, steps))}."
+        yield f"The best of {exact(best['mean'])} runs on average ({best['runs']}{shape}) is released."
+        yield f"Each run has {_run(keys, steps)}."
     else:
-        yield f"It has {voice.words(_run(keys, steps))}."
+        yield f"It has {_run(keys, steps)}."
     sampled = [text for text in found["assumptions"] if not text.startswith(f"sampling {NoSampling.name}:")]
     for text in sampled:
         assumed = re.sub(r"^sampling ([^:]*):", r"\1 sampling:", text).replace("unit user:", "that", 1)
-        yield voice.words(f"The guarantee assumes {assumed}.")
+        yield f"The guarantee assumes {assumed}."
     for text in (*weakness(found["epsilon"]["upper"], "person"), *found["warnings"]):
-        yield voice.words(f"Caution: {text.partition(';')[0]}.")  # a remedy is for the author, not for the reader
+        yield f"Caution: {text.partition(';')[0]}."  # a remedy is for the author, not for the reader
     if found["unsampled"] is not None:
-        unsampled = voice.at_most(voice.epsilon, quoted(found["unsampled"]))
-        text = f"Without amplification by sampling, every record being counted in every batch, {unsampled}"
+        text = (
+            f"Without amplification by sampling, every record being counted in every batch, {_most(found['unsampled'])}"
+        )
         if found["shuffled"] is not None:
-            shuffled = voice.at_most(voice.epsilon, quoted(found["shuffled"]))
-            text += f"; with every record in one batch of each epoch, in a random order, {shuffled}"
-        yield f"{text}, at the same {voice.delta}."
+            text += f"; with every record in one batch of each epoch, in a random order, {_most(found['shuffled'])}"
+        yield f"{text}, at the same delta."
     if found["people"] is not None:
-        size, most = found["people"]["records"], quoted(found["people"])
-        said = voice.at_most(voice.epsilon, most)
-        yield f"For people with up to {voice.number(f'{size}')} records each, {said} at the same {voice.delta}."
+        people = found["people"]
+        yield f"For people with up to {people['records']} records each, {_most(people)} at the same delta."
     elif "unit" not in found:
         yield "The guarantee is for records: people who contributed several are protected less."
     published = "nothing of any run but the best one is" if "selection" in found else "all intermediate results are"
     kind = {"upper bound": "proven upper bounds"}.get(found["guarantee"], f"{found['guarantee']} upper bounds")
     yield (
-        f"The numbers are {kind} by numerical composition, rounded up (hockeystick {voice.words(__version__)}, plan "
-        f"with SHA-256 {found['plan_sha256'][:16]}...), and hold if {published} published."
+        f"The numbers are {kind} by numerical composition, rounded up (hockeystick {__version__}, plan with SHA-256 "
+        f"{found['plan_sha256'][:16]}...), and hold if {published} published."
     )
+
+
+def _most(row: Mapping[str, Any]) -> str:
+    return f"epsilon {limited(row)}"
 
 
 def _run(keys: Mapping[str, Any], steps: int) -> str:
