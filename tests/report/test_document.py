@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
 from hockeystick.report.document import chart, page
-from hockeystick.report.document.blocks import Caution, Facts, Paragraph
+from hockeystick.report.document.blocks import Bullets, Caution, Facts, Lead, Paragraph
 from hockeystick.report.document.chart import Axis, Chart
 from hockeystick.report.document.files import HTML, JSON, MARKDOWN, record_in, report_text
 from hockeystick.report.document.made import made
@@ -476,8 +476,25 @@ def test_numbers_of_an_axis_end_within_the_picture_and_the_mark_keeps_off_them()
 def test_a_report_says_first_that_a_guarantee_is_no_protection(noise: float, said: bool) -> None:
     """From epsilon 7 on, before all other warnings."""
     record = report_record(hs.Plan([hs.Round(hs.Gaussian(noise))]), 1e-5, None, {})
-    cautions = [text for block in report_blocks(record) if isinstance(block, Caution) for text in block.texts]
+    content = report_blocks(record)
+    cautions = [text for block in content if isinstance(block, Caution) for text in block.texts]
     assert "".join(cautions[:1]).startswith("this number gives a single person no meaningful protection") is said
+    (lead,) = [block.text for block in content if isinstance(block, Lead)]
+    assert lead.startswith("No meaningful protection: \u03b5 \u2264 ") is said
+
+
+def test_a_report_says_how_large_delta_is_for_the_records() -> None:
+    plan = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=1)
+    (said,) = [text for text in _questions(plan) if text.startswith("Delta is far below")]
+    assert said.endswith(": delta times the 60,000 records of the plan is 0.600.")
+    (unknown,) = [text for text in _questions(hs.dp_sgd(1.1, 0.01, 10)) if text.startswith("Delta is far below")]
+    assert unknown == "Delta is far below one divided by the number of people."
+
+
+def _questions(plan: hs.Plan) -> list[str]:
+    """What the signer must check."""
+    content = report_blocks(report_record(plan, 1e-5, None, {}))
+    return [text for block in content if isinstance(block, Bullets) for text in block.items]
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-300])

@@ -10,12 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 480.0, 320.0  # size of the drawing, in its own units
-LEFT, RIGHT, TOP, BOTTOM = 64.0, 14.0, 14.0, 52.0  # margins around the axes, in the same units
-LETTER = 13.0  # font size in the same units: 10 points on a phone
+LETTER = 13.0  # font size in units of the drawing: 10 points on a phone
 LETTER_WIDTH = 0.65  # width of a digit in font sizes, an upper bound for common typefaces
-TICKS = 6  # maximal number of ticks on a linear axis
-DECADES = 7  # maximal number of ticks on a logarithmic axis
+TICKS = 6  # maximal number of ticks on an axis
+
+
+def letters(number: int) -> float:
+    """Return the length of so many font sizes, in units of the drawing."""
+    return number * LETTER
+
+
+WIDTH, HEIGHT = letters(37), letters(25)  # size of the drawing
+LEFT, RIGHT, TOP, BOTTOM = letters(5), letters(1), letters(1), letters(4)  # margins around the axes
 
 INK, GREY, GRID = "#1a1a1a", "#555555", "#d9d9d9"  # colours of text, of reference lines, of the grid
 LINE, BAND, MARK = "#0059a3", "#9ec9ea", "#b3400a"  # colours of the ends, the band between them, the quoted number
@@ -143,7 +149,7 @@ class Chart:
         if self.mark is not None:
             (across, down), text = self._place(self.mark[0]), self.mark[1]
             out.append(f'<circle cx="{_at(across)}" cy="{_at(down)}" r="4.5" fill="{MARK}"/>')
-            above = TOP - 3  # of the axes, where no line can cross the label
+            above = TOP - 2  # of the axes, where no line can cross the label
             out.append(_text(WIDTH - RIGHT, above, text, "end", f'fill="{MARK}" '))
         return out
 
@@ -161,7 +167,7 @@ def _text(across: float, down: float, text: str, anchor: str, more: str = "") ->
 
 def _decades(low: float, high: float) -> list[tuple[float, str]]:
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    apart = max(math.ceil((last - first + 1) / DECADES), 1)
+    apart = max(math.ceil((last - first + 1) / TICKS), 1)
     found = []
     for power in range(last, first - 1, -apart):
         text = f"{10.0**power:g}" if -3 < power < 5 else f"1e{power}"

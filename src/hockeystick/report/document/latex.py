@@ -26,7 +26,8 @@ _POWER = r"\b(\d(?:\.\d+)?)e(-?\d{1,6})\b"
 """Number with a power of ten, as this library prints it; a digest is too long to be taken for one."""
 
 _FORMULA = re.compile(
-    rf"epsilon <= \d(?:[\d.e-]*\d)?|\([^ ()]+, [^ ()]+\)(?=-differential)|\b(?:epsilon|delta)\b|{_POWER}|[\\{{}}$&#%_^~<>|\"]"
+    r"epsilon <= \d(?:[\d.e-]*\d)?|\([^ ()]+, [^ ()]+\)(?=-differential)|\b(?:epsilon|delta)\b|"
+    rf"{_POWER}|[\\{{}}$&#%_^~<>|\"]"
 )
 """A formula in a sentence, or a special character."""
 

@@ -6,7 +6,6 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +19,7 @@ from hockeystick.report.document import blocks
 from hockeystick.report.document.figures import figures
 from hockeystick.report.document.shares import CROWD, given, half_up, of_crowd, percent_up
 from hockeystick.report.loaders import LOADERS
-from hockeystick.report.rounding import ends, exact, exp_up, limited, quoted
+from hockeystick.report.rounding import ends, exact, exp_up, limited, quoted, round_up
 from hockeystick.report.scale import PUBLISHED, QUESTIONS, weakness
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import cut, one_line
@@ -66,7 +65,6 @@ DRAWN = ("Batches are drawn as the plan says.", "The number of records need not 
 OUTSIDE = (
     "Noise in the plan is relative: the noise that was added, divided by the most that one record can change the "
     "result (a sum, a gradient). Check both, and that no record can change it by more.",
-    "Delta is far below one divided by the number of people.",
     "The noise follows the stated distribution, and nobody can predict or reproduce it from a seed.",
     "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
     "stop, unless the plan says so. Each such choice costs privacy.",
@@ -77,38 +75,12 @@ OUTSIDE = (
 """Conditions that an accountant cannot see and the signer must check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """Words in which a report describes the best attack; an alarm is a guess that somebody is a target.
-
-    Attributes:
-        others: people about whom an alarm is wrong.
-        targets: people about whom an alarm is right.
-        alarms: heads of two columns, the share of wrong alarms and the share of right alarms.
-    """
-
-    others: str
-    targets: str
-    alarms: tuple[str, str] = ("wrong alarms", "right alarms, at most")
-
-
-MEMBERS = ("outsiders wrongly accused", "members recognised, at most")
-
-ATTACKS: Mapping[str, tuple[Attack, Attack]] = {
-    "add-or-remove": (
-        Attack("records that are not in the data", "records that are in it", MEMBERS),
-        Attack("users who are not in the data", "users who are in it", MEMBERS),
-    ),
-    "replace-one": (
-        Attack("people whose record is the second", "people whose record is the first"),
-        Attack("users whose records are the second", "users whose records are the first"),
-    ),
-    "zero-out": (
-        Attack("records that contribute nothing", "records that contribute"),
-        Attack("users who contribute nothing", "users who contribute"),
-    ),
+ATTACKS: Mapping[str, tuple[str, str]] = {
+    "add-or-remove": ("not in the data", "in the data"),
+    "replace-one": ("with the second content", "with the first content"),
+    "zero-out": ("without contributions", "with contributions"),
 }
-"""Words for the error rates, by adjacency: about a record, and about a user with several."""
+"""Records, or users, about whom the alarm of an attacker is wrong, and those about whom it is right, by adjacency."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
@@ -130,7 +102,7 @@ def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
         *_guarantee(record),
         *_pictures(record),
         *_made(record, plan),
-        *_signed(record),
+        *_signed(record, plan),
     ]
 
 
@@ -142,12 +114,13 @@ def headline(record: Mapping[str, Any]) -> str:
 
 def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     first = record["epsilon"][0]
-    at_most = "\u2264"
+    weak, at_most = weakness(first["upper"], "person"), "\u2264"
+    news = "No meaningful protection: " if weak else ""
     yield blocks.Lead(
-        f"\u03b5 {limited(first, at_most)} at \u03b4 = {exact(first['delta'])}",
+        f"{news}\u03b5 {limited(first, at_most)} at \u03b4 = {exact(first['delta'])}",
         f"for {_protected(record)} under {record['adjacency']}; interval {ends(first)} ({first['guarantee']})",
     )
-    cautions = [*weakness(first["upper"], "person"), *record["warnings"]]
+    cautions = [*weak, *record["warnings"]]
     if _judged(record) is Verdict.TOO_LOW:
         cautions.append(f"the claimed {_claimed(record)}")
     if first["reason"]:
@@ -164,10 +137,14 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         yield blocks.Caution(cautions)
 
 
-def _signed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
+def _signed(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
+    small = "Delta is far below one divided by the number of people"
+    if plan.dataset_size is not None:
+        times = float(given(record["asked"]["delta"], plan.dataset_size))
+        small += f": delta times the {plan.dataset_size:,} records of the plan is {round_up(times)}"
     yield blocks.Heading("What people must check")
     yield blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:")
-    yield blocks.Bullets((*(DRAWN if _sampled(record) else COUNTED), *OUTSIDE))
+    yield blocks.Bullets((*(DRAWN if _sampled(record) else COUNTED), *OUTSIDE, f"{small}."))
     yield blocks.Paragraph(
         f"Signed for {headline(record)}, for {_protected(record)} under {record['adjacency']}, and for the plan above "
         f"(SHA-256 {record['plan_sha256']})."
@@ -315,19 +292,22 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         yield blocks.Paragraph(f"This report states no error rates of attacks: {one_line(attack['refused'])}.")
         return
     adjacency = record["adjacency"] if record["adjacency"] in ATTACKS else "add-or-remove"
-    words, question = ATTACKS[adjacency]["unit" in record], QUESTIONS[Adjacency(adjacency)]["unit" in record]
+    (others, targets), question = ATTACKS[adjacency], QUESTIONS[Adjacency(adjacency)]["unit" in record]
+    who = "users" if "unit" in record else "records"
     yield blocks.Paragraph(
         f"Suppose that an attacker guesses {question}. If both answers are equally likely, the guess is right with a "
         f"probability of at most {half_up(attack['advantage']['upper'])}, averaged over the results of the "
         "computation. A coin toss is right 50% of the time."
     )
     rows = [(f"{given(row['fpr'], 100)}%", percent_up(row["upper"])) for row in attack["tpr"]]
-    yield blocks.Table("The best attack, averaged over its targets", words.alarms, rows, words=0)
+    yield blocks.Table(
+        "The best attack, averaged over its targets", ("false alarms", "right alarms, at most"), rows, words=0
+    )
     middle = attack["tpr"][1]
     chance, most = given(middle["fpr"], CROWD), of_crowd(middle["upper"])
     yield blocks.Paragraph(
-        f"Suppose that an attacker raises on average {chance} false alarms about {CROWD:,} {words.others}. The same "
-        f"attacker recognises on average at most {most} of {CROWD:,} {words.targets}. By chance alone, it would be "
+        f"Suppose that an attacker raises on average {chance} false alarms about {CROWD:,} {who} {others}. The same "
+        f"attacker recognises on average at most {most} of {CROWD:,} {who} {targets}. By chance alone, it would be "
         f"{chance}."
     )
 
