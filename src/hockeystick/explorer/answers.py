@@ -22,12 +22,11 @@ from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.targets import Epsilon
-from hockeystick.report.answer import METHOD, epsilon_answer, epsilon_json
+from hockeystick.report.answer import METHOD, ends_said, epsilon_answer, epsilon_json
 from hockeystick.report.document.envelope import enveloped
-from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_up
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.outward import short_exponent
 from hockeystick.values.version import __version__
 
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
@@ -98,14 +97,13 @@ def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     """Epsilon at the plan's delta: as a JSON answer, and as text to display."""
     delta = asked_delta(plan, None)
     bound = plan.epsilon(delta)
-    said = epsilon_answer(plan, delta, bound)
-    lower = bound.ends.get("lower")
+    said, ends = epsilon_answer(plan, delta, bound), ends_said(bound)
     return {
         "answer": enveloped("epsilon", plan, {"delta": delta, **METHOD}, epsilon_json(plan, delta, bound)),
         "headline": said.headline,
-        "quoted": round_up(bound.quoted, QUOTED_DIGITS),
+        "quoted": ends_said(bound, QUOTED_DIGITS)["upper"],
         "delta": exact(delta),
-        "ends": [None if lower is None else round_down(lower, SHOWN_DIGITS), round_up(bound.quoted, SHOWN_DIGITS)],
+        "ends": [ends.get("lower"), ends["upper"]],
         "lines": said.lines,
     }
 
@@ -125,22 +123,15 @@ def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _written(value: str | float) -> str:
-    """A value as text: a float with all its digits and a short exponent, anything else as ``str`` gives it."""
-    return short_exponent(repr(value)) if isinstance(value, float) else str(value)
-
-
 def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     """The plan as a file, as command-line flags and as Python code; each reproduces the epsilon on the page."""
     asked: Any = question["plan"]
     keys = asked.get("keys")
     if keys is None:
         return {"toml": plan_text(plan), "flags": None, "python": f"hs.Plan.from_dict({plan.to_dict()!r}).epsilon()"}
-    _, values = plan_of(keys)
-    flags = [part for key, value in values.items() for part in (f"--{key.replace('_', '-')}", _written(value))]
-    arguments = ", ".join(
-        f"{key}={value!r}" if isinstance(value, str) else f"{key}={_written(value)}" for key, value in values.items()
-    )
+    values = {key: value if isinstance(value, str) else exact(value) for key, value in plan_of(keys)[1].items()}
+    flags = [part for key, text in values.items() for part in (f"--{key.replace('_', '-')}", text)]
+    arguments = ", ".join(f"{key}={text!r}" if key in TEXTS else f"{key}={text}" for key, text in values.items())
     return {
         "toml": plan_text(plan),
         "flags": shlex.join(["hockeystick", "epsilon", *flags]),

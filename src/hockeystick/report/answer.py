@@ -39,11 +39,10 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     >>> epsilon_answer(dp_sgd(1.0, 0.01, 10), 1e-6, Bound(6.90583, 6.907, 6.90738)).headline
     'epsilon <= 6.91 at delta = 1e-6'
     """
-    quoted = round_up(bound.quoted, QUOTED_DIGITS)
-    headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}{_noise(plan)}"
+    headline = f"epsilon {_relation(bound)} at delta = {exact(delta)}{_noise(plan)}"
     judged = _judged(plan.published or {}, delta, bound)
     scale = [] if bound.guarantee == "estimate" else scale_lines(plan, bound.quoted)
-    return Answer(headline, (*_lines(plan, bound, _plain(bound), delta, judged, scale), *_way_out(plan, delta)))
+    return Answer(headline, (*_lines(plan, bound, delta, judged, scale), *_way_out(plan, delta)))
 
 
 def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
@@ -75,20 +74,9 @@ def epsilon_under(plan: Plan, scheme: type[Sampling], delta: float) -> Bound | N
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
-    """Return the text about a bound on delta at ``epsilon``.
-
-    A delta below the range of a double is printed from its logarithm.
-    """
-    log = bound.log_delta
-    if 0 < bound.quoted < SMALLEST_NORMAL:
-        quoted = exp_up(log.quoted, QUOTED_DIGITS)
-        ends = [exp_up(log.quoted, SHOWN_DIGITS)]
-        ends += [exp_down(end, SHOWN_DIGITS) for name, end in log.ends.items() if name == "lower"]
-    else:
-        quoted = round_up(bound.quoted, QUOTED_DIGITS)
-        ends = _plain(bound)
-    headline = f"delta {_relation(bound)} {quoted} at epsilon = {exact(epsilon)}{_noise(plan)}"
-    return Answer(headline, tuple(_lines(plan, bound, ends, bound.quoted)))
+    """Return the text about a bound on delta at ``epsilon``."""
+    headline = f"delta {_relation(bound)} at epsilon = {exact(epsilon)}{_noise(plan)}"
+    return Answer(headline, tuple(_lines(plan, bound, bound.quoted)))
 
 
 def epsilon_json(plan: Plan, delta: float, bound: Said) -> dict[str, Any]:
@@ -117,27 +105,38 @@ def _noise(plan: Plan) -> str:
 
 
 def _relation(bound: Said) -> str:
+    """Relation of the quantity to the number to quote, followed by this number, such as ``<= 6.91``."""
+    *_, quoted = ends_said(bound, QUOTED_DIGITS).values()
     if math.isinf(bound.quoted):
-        return "is"
-    return "is about" if bound.guarantee == "estimate" else "<="
+        return f"is {quoted}"
+    return f"is about {quoted}" if bound.guarantee == "estimate" else f"<= {quoted}"
 
 
-def _plain(bound: Said) -> list[str]:
-    """Text of the upper bound or estimate to quote, rounded up; then of the lower bound, if any, rounded down."""
-    lower = [round_down(end, SHOWN_DIGITS) for name, end in bound.ends.items() if name == "lower"]
-    return [round_up(bound.quoted, SHOWN_DIGITS), *lower]
+def ends_said(bound: Said, digits: int = SHOWN_DIGITS) -> dict[str, str]:
+    """Return the ends of an interval as text by name: the lower end rounded down, all others up; the last is quoted.
+
+    A delta below the range of a double is written from its logarithm.
+    """
+    log = getattr(bound, "log_delta", None) if 0 < bound.quoted < SMALLEST_NORMAL else None
+    shown, down, up = (bound, round_down, round_up) if log is None else (log, exp_down, exp_up)
+    return {name: (down if name == "lower" else up)(end, digits) for name, end in shown.ends.items()}
+
+
+def interval_said(bound: Said) -> str:
+    """Return the interval as text, from the lower end, if there is one, to the number to quote."""
+    *others, quoted = ends_said(bound).items()
+    return " to ".join(dict.fromkeys([text for name, text in others if name == "lower"] + [quoted[1]]))
 
 
 def _lines(
     plan: Plan,
     bound: Said,
-    ends: Sequence[str],
     delta: float,
     judged: str | None = None,
     scale: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[str, str]]:
     label = f"{bound.guarantee} interval" if bound.guarantee in ("certified", "proved") else bound.guarantee
-    lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
+    lines = [(label, interval_said(bound))]
     if bound.reason is not None:
         lines.append(("reason", bound.reason))
     lines += [*scale, *relation_lines(plan)]

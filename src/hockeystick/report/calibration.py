@@ -11,7 +11,7 @@ from hockeystick.plan.plan import Plan
 from hockeystick.questions import targets
 from hockeystick.questions.calibration import Calibration, beside_said, calibrate
 from hockeystick.questions.parameters import NOISES, named, of_plan
-from hockeystick.report.answer import Answer, finite_ends, plan_json, plan_lines
+from hockeystick.report.answer import Answer, finite_ends, interval_said, plan_json, plan_lines
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.report.tables import print_answer
@@ -37,9 +37,7 @@ def calibration_answer(found: Calibration) -> Answer:
     target = found.target
     others = ", ".join(f"{key} = {exact(number)}" for key, number in target.described().items() if key != target.name)
     headline = f"{found.parameter} = {value} meets {target.name} {exact(target.limit)}"
-    achieved = found.achieved
-    ends = f"{round_down(achieved.lower, SHOWN_DIGITS)} to {round_up(achieved.upper, SHOWN_DIGITS)}"
-    lines = [("achieved", f"{target.name} {ends}{' at ' + others if others else ''}")]
+    lines = [("achieved", f"{target.name} {interval_said(found.achieved)}{' at ' + others if others else ''}")]
     if found.beside is not None:
         lines.append(("just beside", f"{found.parameter} = {beside_said(found)}"))
     else:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hockeystick.accountants import ACCOUNTANTS, Accountant
-from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.plan import Plan, asked_delta
-from hockeystick.report.answer import assumption_lines, caveats_json, finite_ends, warning_lines
+from hockeystick.report.answer import assumption_lines, caveats_json, ends_said, finite_ends, warning_lines
 from hockeystick.report.kinds import Found
-from hockeystick.report.rounding import SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
+from hockeystick.report.rounding import exact
 from hockeystick.report.tables import print_table
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer
@@ -57,18 +55,10 @@ class Entry:
     @property
     def cells(self) -> tuple[str, str, str]:
         """Lower end, estimate and upper end as text, rounded outward; empty where missing."""
-        if self.answer is None:
-            return "", "", ""
-        log = self.log if 0 < self.answer.quoted < SMALLEST_NORMAL else None
-        ends = self.answer.ends if log is None else log.ends
-        down, up = (round_down, round_up) if log is None else (exp_down, exp_up)
-        guess = ends.get("estimate", ends.get("value"))
-        mark = ESTIMATED if guess is not None and math.isfinite(guess) else ""
-        return (
-            down(ends["lower"], SHOWN_DIGITS) if "lower" in ends else "",
-            mark + up(guess, SHOWN_DIGITS) if guess is not None else "",
-            up(ends["upper"], SHOWN_DIGITS) if "upper" in ends else "",
-        )
+        said = {} if self.answer is None else ends_said(self.answer)
+        guess = said.get("estimate", said.get("value", ""))
+        mark = ESTIMATED if guess and guess != "infinite" else ""
+        return said.get("lower", ""), mark + guess, said.get("upper", "")
 
 
 class Entries(tuple[Entry, ...]):

@@ -14,6 +14,7 @@ from hockeystick.report.answer import (
     Answer,
     assumption_lines,
     finite_ends,
+    interval_said,
     plan_json,
     relation_lines,
     rounds_said,
@@ -21,7 +22,7 @@ from hockeystick.report.answer import (
     warning_lines,
 )
 from hockeystick.report.kinds import Found
-from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.rounding import exact
 from hockeystick.report.tables import print_answer
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
@@ -70,10 +71,8 @@ def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
 
 
 def _ends(bound: Said) -> str:
-    """An interval as text, rounded outward; without a lower bound, the number to quote alone."""
-    lower = bound.ends.get("lower")
-    upper = round_up(bound.quoted, SHOWN_DIGITS)
-    return f"at most {upper}" if lower is None else f"{round_down(lower, SHOWN_DIGITS)} to {upper}"
+    said = interval_said(bound)
+    return said if "lower" in bound.ends else f"at most {said}"
 
 
 def _repeated(found: Remaining) -> str:

@@ -29,7 +29,7 @@ def round_up(x: float, digits: int = QUOTED_DIGITS) -> str:
     >>> round_up(6.90738), round_up(6.9), round_up(0.5)
     ('6.91', '6.91', '0.5')
     """
-    return _written(_rounded(x, digits, ROUND_CEILING))
+    return written(_rounded(x, digits, ROUND_CEILING))
 
 
 def round_down(x: float, digits: int = QUOTED_DIGITS) -> str:
@@ -38,7 +38,7 @@ def round_down(x: float, digits: int = QUOTED_DIGITS) -> str:
     >>> round_down(6.90738), round_down(1.2e-7)
     ('6.90', '1.19e-7')
     """
-    return _written(_rounded(x, digits, ROUND_FLOOR))
+    return written(_rounded(x, digits, ROUND_FLOOR))
 
 
 def exact(x: float) -> str:
@@ -48,9 +48,9 @@ def exact(x: float) -> str:
     ('1e-6', '10000', '0.01')
     """
     if not math.isfinite(x):
-        return _written(x)
+        return written(x)
     value = Decimal(repr(float(x))).normalize()
-    return f"{value:f}" if x == int(x) and abs(x) < 10**15 else _written(value)
+    return f"{value:f}" if x == int(x) and abs(x) < 10**15 else written(value)
 
 
 def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
@@ -103,7 +103,7 @@ def _rounded(x: float, digits: int, rounding: str) -> Decimal | float:
 def _exp(log_x: float, digits: int, rounding: str) -> str:
     """``e**log_x`` as text: correctly rounded to more digits than are shown, then moved outward by a unit."""
     if not math.isfinite(log_x):
-        return "0" if log_x == -math.inf else _written(log_x)
+        return "0" if log_x == -math.inf else written(log_x)
     context = Context(prec=_WORKING_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     found = context.exp(Decimal(log_x))
     if log_x:
@@ -112,11 +112,11 @@ def _exp(log_x: float, digits: int, rounding: str) -> str:
         return "infinite"
     if found and found.adjusted() < -MAX_NEGATIVE_EXPONENT:  # an exponent of forty digits is unreadable
         return f"1e-{MAX_NEGATIVE_EXPONENT}" if rounding == ROUND_CEILING else "0"
-    return _written(Context(digits, rounding, MIN_EMIN, MAX_EMAX).create_decimal(found))
+    return written(Context(digits, rounding, MIN_EMIN, MAX_EMAX).create_decimal(found))
 
 
-def _written(value: Decimal | float) -> str:
-    """``value`` as text, with all its digits.
+def written(value: Decimal | float) -> str:
+    """Return ``value`` as text, with all its digits.
 
     A ``value`` that is a float is infinite; finite values are decimals.
 

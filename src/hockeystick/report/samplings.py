@@ -9,10 +9,10 @@ from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.plan.users import USER
 from hockeystick.questions.samplings import Sampled, sampled
-from hockeystick.report.answer import caveats_json, finite_ends, relation_json, warning_lines
+from hockeystick.report.answer import caveats_json, ends_said, finite_ends, relation_json, warning_lines
 from hockeystick.report.kinds import Found
 from hockeystick.report.loaders import LOADERS
-from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_up
 from hockeystick.report.tables import print_table
 
 NOISE_DIGITS = 4
@@ -40,9 +40,9 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
     for row in rows:
         if row.epsilon is None:
             continue
-        lower = round_down(row.epsilon.lower, SHOWN_DIGITS) if "lower" in row.epsilon.ends else ""
+        said = ends_said(row.epsilon)
         noise = "" if row.noise_multiplier is None else _noise(row.noise_multiplier)
-        table.append((row.scheme.name, lower, round_up(row.epsilon.quoted, SHOWN_DIGITS), noise))
+        table.append((row.scheme.name, said.get("lower", ""), said["upper"], noise))
         loaders.append((row.scheme.name, row.scheme.assumption))
         loaders += [("", f"- {loader}") for loader in LOADERS.get(row.scheme.name, ())]
         warnings += [] if row.plan is None else warning_lines(row.plan, delta)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, Context, Decimal
 
-from hockeystick.report.rounding import QUOTED_DIGITS
+from hockeystick.report.rounding import QUOTED_DIGITS, written
 
 CROWD = 1000  # size of the group in "of 1,000"
 
 _EXACT = Context(prec=1200)  # all digits of a double, and of a small factor
-MIN_EXPONENT = -6  # decimal exponent of the smallest percentage written without a power of ten
 
 
 def percent_up(share: float) -> str:
@@ -54,6 +53,4 @@ def of_crowd(share: float) -> str:
 def _percent(share: Decimal) -> str:
     hundredfold = min(_EXACT.multiply(share, Decimal(100)), Decimal(100))
     short = Context(prec=QUOTED_DIGITS, rounding=ROUND_CEILING).create_decimal(hundredfold)
-    if short == hundredfold:
-        short = short.normalize()
-    return f"{short:f}%" if not short or short.adjusted() >= MIN_EXPONENT else f"{short:.2e}%".replace("e-0", "e-")
+    return f"{written(short.normalize() if short == hundredfold else short)}%"

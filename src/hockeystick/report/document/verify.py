@@ -17,6 +17,7 @@ from hockeystick.plan.file import plan_from_dict
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.schema import within
+from hockeystick.report.answer import MAX_CLAUSE
 from hockeystick.report.budget import LEDGER
 from hockeystick.report.document.differences import changed_lines, differences
 from hockeystick.report.document.envelope import CHECKSUM, digest
@@ -31,8 +32,6 @@ from hockeystick.values.version import __version__
 
 NOT_COMPARED = (CHECKSUM, "version", "made")
 """Keys that are not recomputed: the checksum is compared separately, the others are taken as given."""
-
-MAX_TEXT = 400  # longest quotation of unverified text, in characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
             f"{__version__}, and no lower end above the upper one"
         )
     if (title := stated.get("asked", {}).get("title")) is not None:
-        yield f"the title: {cut(repr(title), MAX_TEXT)}"
+        yield f"the title: {cut(repr(title), MAX_CLAUSE)}"
     if made := stated.get("made"):
         yield f"made with: {_listed(made)}"
     if texts := _texts(stated.get("plan", {})):
@@ -144,7 +143,7 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
 
 
 def _listed(texts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {cut(repr(said), MAX_TEXT)}" for key, said in texts.items())
+    return ", ".join(f"{key} {cut(repr(said), MAX_CLAUSE)}" for key, said in texts.items())
 
 
 def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
