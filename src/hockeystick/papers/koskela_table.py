@@ -43,8 +43,7 @@ from hockeystick.numerics.logarithm import log_one_plus
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LEAST_MASS = 1e-30  # smallest mass of a sample that is kept
-LEAST_POWER = 1e-22  # smallest power of a bin that is kept
+LEAST = 1e-30  # smallest mass of a sample, and smallest power of a bin, that is kept
 BINS = 16  # bins summed at a time
 STANDS = 1e-11  # the iteration has converged when a step is at most this
 MOST_STEPS = 60  # largest number of steps of the iteration
@@ -80,7 +79,7 @@ class Samples:
         u = np.expm1(losses - edge) * (1 - rate) / rate
         scale = step * noise / (rate * math.sqrt(2 * math.pi))
         mass = scale / u * np.exp(2 * losses - 0.5 * np.square(noise * np.log(u) + 0.5 / noise))
-        kept = mass > LEAST_MASS
+        kept = mass > LEAST
         before = step * first
         below = -math.expm1(before - edge) * (1 - rate) / rate
         exponent = 2 * before - 0.5 * (noise * math.log(below) + 0.5 / noise) ** 2 + 0.5 * (math.pi * noise) ** 2
@@ -138,7 +137,7 @@ def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
         for power, extra in zip(powers, (samples.spurious * np.exp(-1j * theta * samples.before), 0.0), strict=True):
             log_size, angle, _ = log_one_plus(bins + extra)
             power.append(np.exp(rounds * (log_size + 1j * angle)))
-        if all(np.abs(power[-1]).max() < LEAST_POWER for power in powers):
+        if all(np.abs(power[-1]).max() < LEAST for power in powers):
             break
     published, own = (_tail(samples, np.concatenate(power)) for power in powers)
     return published, own

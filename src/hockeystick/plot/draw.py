@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hockeystick.plot.files import blank
 from hockeystick.plot.panel import Bracket, Line, Mark, Panel
-from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, GREY, Dash, Style, style_of
+from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, DASHES, GREY, Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,15 +87,13 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
     return figure
 
 
-def _dash(style: Style, width: float) -> Dash:
+def _dash(style: Style, width: float) -> str | tuple[int, tuple[float, ...]]:
     """Dash pattern of a style for a line of the given width.
 
     matplotlib measures dashes in line widths. Dividing by the width makes dashes equally long on all lines.
     """
-    if isinstance(style.dash, str):
-        return style.dash
-    start, lengths = style.dash
-    return start, tuple(length * THIN / width for length in lengths)
+    lengths = DASHES.get(style.dash)
+    return style.dash if lengths is None else (0, tuple(length * THIN / width for length in lengths))
 
 
 def _line(axes: Axes, panel: Panel, line: Line, style: Style, width: float, position: int) -> Any:

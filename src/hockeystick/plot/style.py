@@ -17,13 +17,14 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#6E6E6E"
 """Colours of the palette, as red, green and blue; the grey is added to it."""
 
-SOLID, DASHED, DOTTED, DASHDOT = "solid", (0, (5, 1.8)), (0, (1, 1.4)), (0, (6, 1.6, 1, 1.6))
-"""Dashes of matplotlib: an offset, then lengths of strokes and gaps in widths of the line."""
-
-LONG, TWODOTS = (0, (9, 2)), (0, (4, 1.4, 1, 1.4, 1, 1.4))
-"""More dashes of matplotlib."""
-
-Dash = str | tuple[int, tuple[float, ...]]
+DASHES: dict[str, tuple[float, ...]] = {
+    "dashed": (5, 1.8),
+    "dotted": (1, 1.4),
+    "dashdot": (6, 1.6, 1, 1.6),
+    "long": (9, 2),
+    "twodots": (4, 1.4, 1, 1.4, 1, 1.4),
+}
+"""Lengths of strokes and gaps in widths of the line, by the name of the dash; a dash without an entry is solid."""
 
 COLUMN = 3.4
 """Width of a column of a paper in inches."""
@@ -60,46 +61,46 @@ SETTINGS: Any = {
 
 @dataclass(frozen=True)
 class Style:
-    """Colour, dash and mark of a line."""
+    """Colour, dash (a key of :data:`DASHES`, or ``"solid"``) and mark of a line."""
 
     colour: str
-    dash: Dash = SOLID
+    dash: str = "solid"
     mark: str = "o"
 
 
-CERTIFIED = Style(BLACK, SOLID, "")
+CERTIFIED = Style(BLACK, "solid", "")
 """Style of a certified band and its accountant."""
 
 STYLES = {
     BRACKET: CERTIFIED,
     "certified": CERTIFIED,
     "auto": CERTIFIED,
-    "contour": Style(BLACK, DASHED, "|"),
-    "grid": Style(BLACK, DOTTED, "_"),
-    "rdp": Style(RED, DASHED, "s"),
-    "gdp": Style(ORANGE, DOTTED, "v"),
-    "prv": Style(BLUE, DASHDOT, "o"),
-    "fourier": Style(GREEN, LONG, "^"),
-    "privacy-buckets": Style(SKY, TWODOTS, "D"),
-    "connect-the-dots": Style(PURPLE, DASHED, "P"),
-    "evolving": Style(BLUE, DOTTED, "X"),
-    "saddle-point": Style(GREEN, DASHED, "o"),
-    "characteristic-function": Style(SKY, DASHED, "v"),
-    "edgeworth": Style(ORANGE, DASHDOT, "<"),
-    "basic": Style(GREY, SOLID, "+"),
-    "advanced": Style(GREY, DASHED, "x"),
-    "optimal": Style(GREY, DOTTED, "1"),
-    "zcdp": Style(RED, DOTTED, ">"),
+    "contour": Style(BLACK, "dashed", "|"),
+    "grid": Style(BLACK, "dotted", "_"),
+    "rdp": Style(RED, "dashed", "s"),
+    "gdp": Style(ORANGE, "dotted", "v"),
+    "prv": Style(BLUE, "dashdot", "o"),
+    "fourier": Style(GREEN, "long", "^"),
+    "privacy-buckets": Style(SKY, "twodots", "D"),
+    "connect-the-dots": Style(PURPLE, "dashed", "P"),
+    "evolving": Style(BLUE, "dotted", "X"),
+    "saddle-point": Style(GREEN, "dashed", "o"),
+    "characteristic-function": Style(SKY, "dashed", "v"),
+    "edgeworth": Style(ORANGE, "dashdot", "<"),
+    "basic": Style(GREY, "solid", "+"),
+    "advanced": Style(GREY, "dashed", "x"),
+    "optimal": Style(GREY, "dotted", "1"),
+    "zcdp": Style(RED, "dotted", ">"),
 }
 """Style of the line of each accountant."""
 
 OTHERS = (
-    Style(BLUE, SOLID, "o"),
-    Style(RED, DASHED, "s"),
-    Style(GREEN, DASHDOT, "^"),
-    Style(PURPLE, DOTTED, "D"),
-    Style(ORANGE, TWODOTS, "v"),
-    Style(SKY, LONG, "P"),
+    Style(BLUE, "solid", "o"),
+    Style(RED, "dashed", "s"),
+    Style(GREEN, "dashdot", "^"),
+    Style(PURPLE, "dotted", "D"),
+    Style(ORANGE, "twodots", "v"),
+    Style(SKY, "long", "P"),
 )
 """Styles of lines that belong to no accountant, in turn."""
 

@@ -25,8 +25,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
 """Default arguments of a question for epsilon or delta."""
 
-MAX_CLAUSE = 200  # longest title, and longest text of the parameters of one kind of rounds, in characters
-MAX_SETTING = 120  # longest parameter shown, in characters; the plan in the file of an answer has the full text
+MAX_CLAUSE = 200  # longest title, parameter or quotation, in characters; the plan in an answer has the full text
 
 _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}
 """Text added to the verdict on a claim when the ends stand beside it."""
@@ -245,7 +244,7 @@ def settings_said(settings: Mapping[str, Any]) -> str:
 def _setting(value: Any) -> str:
     if isinstance(value, int | float):
         return exact(value)
-    return cut(str(value).replace("'", "") if isinstance(value, list) else str(value), MAX_SETTING)
+    return cut(str(value).replace("'", "") if isinstance(value, list) else str(value), MAX_CLAUSE)
 
 
 def rounds_said(plan: Plan) -> str:

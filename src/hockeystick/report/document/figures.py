@@ -11,8 +11,6 @@ from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import LEAST_DELTA
 
-AXIS_MARGIN = 1.08  # length of an axis relative to its largest value
-
 
 def figures(record: Mapping[str, Any]) -> list[Figure]:
     """Return the figures for which the record has points."""
@@ -91,7 +89,7 @@ def _steps(record: Mapping[str, Any]) -> Figure | None:
         f"A rising curve: epsilon {round_up(upper[0][1], 3)} after {upper[0][0]:,} steps, "
         f"{round_up(upper[-1][1], 3)} after {upper[-1][0]:,}, at delta {exact(delta)}.",
         Axis("steps", 0.0, float(upper[-1][0])),
-        Axis(f"\u03b5 at \u03b4 = {exact(delta)}", 0.0, AXIS_MARGIN * upper[-1][1]),
+        Axis(f"\u03b5 at \u03b4 = {exact(delta)}", 0.0, upper[-1][1]),
         upper,
         lower,
     )

@@ -13,7 +13,7 @@ from hockeystick.numerics.doctor import NOT_WITHIN
 from hockeystick.plan.file import plan_from_dict, plan_text
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
-from hockeystick.report.answer import MAX_SETTING, relation_lines, rounds_said, settings_said
+from hockeystick.report.answer import MAX_CLAUSE, relation_lines, rounds_said, settings_said
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.document import blocks
 from hockeystick.report.document.figures import figures
@@ -165,7 +165,7 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     for item in shown:
         often = f"{item['epochs']} epochs" if "epochs" in item else _times(item["count"])
         settings = settings_said(settings_of(item))
-        row = (item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * MAX_SETTING) or "\u2013", often)
+        row = (item["mechanism"], item.get("sampling", "none"), cut(settings, 2 * MAX_CLAUSE) or "\u2013", often)
         rows.append((_name(item), *row) if named else row)
     heads: tuple[str, ...] = ("mechanism", "sampling", "parameters", "how often")
     heads = ("name", *heads) if named else heads
@@ -196,7 +196,7 @@ def settings_of(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _name(item: Mapping[str, Any]) -> str:
     """Name of a round, or else of its mechanism, followed by the date of the round if it has one."""
-    name, date = cut(one_line(item.get("name", item["mechanism"])), MAX_SETTING), item.get("date")
+    name, date = cut(one_line(item.get("name", item["mechanism"])), MAX_CLAUSE), item.get("date")
     return name if date is None else f"{name}, {date}"
 
 
