@@ -62,7 +62,7 @@ who_option = text_option("--who", help="Name to record for this action.  [defaul
 
 @click.group(cls=OneLineGroup)
 def budget() -> None:
-    """Manage a shared budget: each release is declared before it is made.
+    """Manage a shared privacy budget, in which each release is declared before it is made.
 
     LEDGER is a file such as ledger.db, or a database address such as postgresql://user@host/name.
 
@@ -77,8 +77,8 @@ def budget() -> None:
     "--delta",
     help="Delta budget for all releases together; with --rho or --mu, the delta at which epsilon is stated.",
 )
-@number_option("--rho", help="Budget in zero-concentrated DP; replaces --epsilon.")
-@number_option("--mu", help="Budget in Gaussian DP; replaces --epsilon.")
+@number_option("--rho", help="Budget rho of zero-concentrated DP; replaces --epsilon.")
+@number_option("--mu", help="Budget mu of Gaussian DP; replaces --epsilon.")
 @name_option(
     "--filter",
     "kind",
@@ -94,8 +94,8 @@ def budget() -> None:
     "--unit",
     default="record",
     show_default=True,
-    help="What neighbouring datasets differ in, such as person. The noise of each release must be relative to "
-    "everything that one of them contributes.",
+    help="Unit of protection, such as person. The noise of each release must be relative to everything that one unit "
+    "contributes.",
 )
 @text_option(
     "--region", "regions", multiple=True, help="Name of a part of the dataset; no unit may be in two parts; repeatable."
@@ -105,7 +105,7 @@ def budget() -> None:
 def init(ledger: str, as_json: bool, **given: Any) -> None:
     """Create a ledger with a budget.
 
-    The guarantee also holds if each release is chosen after the earlier ones were seen. The filter cannot be changed
+    The guarantee also holds if you choose each release after looking at earlier releases. You cannot change the filter
     later.
 
     Example: hockeystick budget init ledger.db --rho 2.63 --delta 1e-10
@@ -146,8 +146,8 @@ def init(ledger: str, as_json: bool, **given: Any) -> None:
 def grant(ledger: Ledger, name: str, amount: float, who: str | None, as_json: bool) -> None:
     """Set part of the budget aside for a team or a person.
 
-    The grant limits the releases that name it; the rest of the budget limits all others. Status 3: less than this
-    amount is left.
+    The grant limits the releases that name it. The rest of the budget limits all other releases. Exit status 3: less
+    than this amount is left.
 
     Example: hockeystick budget grant ledger.db maps --amount 0.5
     """
@@ -205,7 +205,7 @@ _release = with_options(
     number_option("--count", type=float, help="Number of repetitions.  [default: 1]"),
     text_option("--name", help="Name of the release."),
     text_option("--note", help="Note to record with the release."),
-    text_option("--grant", default="", callback=_named, help="Grant that pays for the release."),
+    text_option("--grant", default="", callback=_named, help="Grant to which the release is charged."),
     text_option("--region", default="", callback=_named, help="Region whose records the release uses."),
 )
 """Decorator that adds the flags that describe a release, and the grant and region it is charged to."""
@@ -215,7 +215,7 @@ _release = with_options(
 @_release
 @json_option
 def price(ledger: Ledger, plan: str | None, grant: str, region: str, as_json: bool, **flags: Any) -> None:
-    """Show what a release would cost and whether it fits, without recording anything.
+    """Compute the cost of a release and check whether it fits the budget, without recording anything.
 
     PLAN is a plan file that replaces the flags.
 
@@ -229,16 +229,17 @@ def price(ledger: Ledger, plan: str | None, grant: str, region: str, as_json: bo
 
 @budget.command()
 @_release
-@text_option("--id", "request", help="ID of the request; a repeated ID is recorded once.  [default: a new ID]")
+@text_option("--id", "request", help="ID of the request; a repeated request is recorded once.  [default: a new ID]")
 @click.option("--reserve", is_flag=True, help="Return a token that can later void or confirm the release.")
 @who_option
 @json_option
 def spend(ledger: Ledger, plan: str | None, as_json: bool, **flags: Any) -> None:
-    """Declare a release before making it: it is recorded if it fits and refused otherwise.
+    """Declare a release before you make it; the ledger records a release that fits and refuses any other.
 
-    PLAN is a plan file that replaces the flags; either all of its rounds are recorded or none. Sampled rounds and
-    parameters that are lists need a file. Status 0: recorded, now or earlier under the same --id. Status 3: the
-    release does not fit, or the ID belongs to another release; nothing is written.
+    PLAN is a plan file that replaces the flags. Either all of its rounds are recorded or none. Sampled rounds and
+    parameters that are lists require a plan file. Exit status 0: the release is recorded, now or by an earlier request
+    with the same --id. Exit status 3: the release does not fit, or the ID belongs to another release. The ledger is
+    then unchanged.
 
     Example: hockeystick budget spend ledger.db --mechanism laplace --scale 10 --name visits --id q17
     """
@@ -260,9 +261,9 @@ _settling = with_options(
 @budget.command()
 @_settling
 def void(ledger: Ledger, request: str, token: str, who: str | None, as_json: bool) -> None:
-    """Refund a reserved release; by doing so, you state that no noise was drawn.
+    """Cancel a reserved release, and thereby declare that no noise was generated.
 
-    Status 3: the release was confirmed, or its period is over.
+    Exit status 3: the release was confirmed, or its period is over.
 
     Example: hockeystick budget void ledger.db q17 --token 3f...
     """
@@ -284,9 +285,9 @@ def run(ledger: Ledger, request: str, token: str, who: str | None, as_json: bool
 @file_option("--receipt", "receipts", multiple=True, help="Receipt to check (JSON); repeatable.")
 @json_option
 def verify(ledger: str, receipts: tuple[str, ...], as_json: bool) -> None:
-    """Recompute a ledger from its log, price by price, and compare the results.
+    """Recompute all prices and the state of a ledger from its log, and report every difference.
 
-    LEDGER may also be a file that `budget export` wrote. Status 3: something differs.
+    LEDGER may also be a file that `budget export` wrote. Exit status 3: there are differences.
 
     Example: hockeystick budget verify ledger.db --receipt receipt.json
     """
@@ -339,7 +340,7 @@ def export(ledger: str, output: str | None) -> None:
 @NAME
 @output_option(required=True, help="File to write: .html.")
 def report(ledger: str, output: str) -> None:
-    """Write a page about a ledger: what remains for whom, how the budget was spent, and what outsiders can learn.
+    """Write a page about a ledger: the remaining budget, the latest releases, and what outsiders can learn.
 
     Example: hockeystick budget report ledger.db -o budget.html
     """

@@ -104,7 +104,7 @@ def compare(plan: Plan, delta: float | None, epsilon: float | None, as_json: boo
     """Run all accountants on one plan and show their answers side by side.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. An estimate,
-    marked ~, may lie on either side of the truth.
+    marked ~, may be above or below the true value.
 
     Example: hockeystick compare plan.toml --delta 1e-5
     """
@@ -160,7 +160,7 @@ def calibrate(
 @options.delta_option
 @options.number_option("--epsilon", help="Find the noise that meets this epsilon.  [default: the plan's epsilon]")
 def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bool) -> None:
-    """Compare sampling schemes for one training run: epsilon, noise for the target, matching loaders.
+    """Compare sampling schemes for one training run: their epsilons, the noise for a target, and suitable loaders.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
@@ -183,7 +183,7 @@ def sampling(plan: Plan, delta: float | None, epsilon: float | None, as_json: bo
 )
 @options.json_option
 def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -> None:
-    """Show the privacy of a plan in other terms: mu, attackers' success, groups, points of its curve.
+    """Show the privacy of a plan in other terms: mu, success rates of attacks, groups, and points of the privacy curve.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Each option may be
     repeated.
@@ -286,10 +286,10 @@ def schema() -> None:
 @main.command()
 @options.json_option
 def doctor(as_json: bool) -> None:
-    """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
+    """Check whether this machine meets the certificate's assumptions on elementary functions, rounding and versions.
 
-    Functions are compared with Python's decimal arithmetic. Status 0: all assumptions hold. Status 3: some do not; each
-    of these has a line.
+    Elementary functions are compared with Python's decimal arithmetic. Exit status 0: all assumptions hold. Exit status
+    3: some assumptions do not hold; the output has a line for each of them.
 
     Example: hockeystick doctor
     """
@@ -310,8 +310,8 @@ def doctor(as_json: bool) -> None:
 def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:
     """Serve a page with sliders and live certified curves of two plans; needs starlette and uvicorn.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it; with neither, the page
-    shows an example. The page is served on this machine only; Ctrl-C stops the server.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Without a plan and
+    without flags, the page shows an example. Only this machine can open the page. Ctrl-C stops the server.
 
     Example: hockeystick explore --sigma 1.1 --batch 256 --dataset-size 60000 --epochs 60 --delta 1e-5
     """

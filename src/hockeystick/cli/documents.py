@@ -27,7 +27,7 @@ MOST_BYTES = 50_000_000
 @options.json_option
 @options.text_option("--title", help="Title of the report, such as the name of the run.")
 @options.number_option("--delta", help="Delta for the headline; overrides the plan's.")
-@click.option("--checker", is_flag=True, help="Also write the independent checker, in the same folder.")
+@click.option("--checker", is_flag=True, help="Also write the independent checker to the same folder.")
 def report(
     plan: Plan, output: str | None, as_json: bool, title: str | None, delta: float | None, checker: bool
 ) -> None:
@@ -101,9 +101,9 @@ def verify(file: str, independent: bool) -> None:
     """Recompute every number that FILE states.
 
     FILE is a report (HTML, Markdown or JSON) or any other answer printed with --json; the name - stands for standard
-    input. Status 0: every number is sound; statements that could not be verified are listed. Status 3: some numbers are
-    not sound; each is listed on a line of its own. Status 4, with --independent only: the checker does not cover the
-    plan.
+    input. Exit status 0: every number is sound, and the output lists the statements that could not be verified. Exit
+    status 3: some numbers are not sound, and the output lists each of them. Exit status 4, with --independent only: the
+    checker does not cover the plan.
 
     Example: hockeystick verify report.html
     """

@@ -75,7 +75,7 @@ OF_NUMBERS = (
     RECORDS,
     Question(
         "count",
-        "To how many of the released numbers does one record contribute? (Counts by district, one district each: 1.)",
+        "To how many of the released numbers does one record contribute? (1 if each record is in one of the counts.)",
         "NUMBERS",
     ),
     Question("sensitivity", "By how much can one record change one of these numbers?", "POSITIVE"),
@@ -96,27 +96,27 @@ HEAD = """\
 # A plan: the noise that protects the data, and how often it is added. Correct what is wrong, then run:
 #   hockeystick epsilon {file}
 # A plan may have several [[round]] tables; `hockeystick supported` lists the mechanisms and samplings.
-# The answer protects single records. If one person may have several, say 3, add the lines unit = "user" and
-# records_per_unit = 3 above the first [[round]].
+# The guarantee protects single records. If one person may have several records, for example 3, add the lines
+# unit = "user" and records_per_unit = 3 above the first [[round]].
 """
 """First lines of the file."""
 
 HEAD_OF_NUMBERS = """\
-# Numbers of another kind (incomes beside counts) are another [[round]], with a scale of their own. Numbers about the
-# same people that are published every month count every month: multiply count by the months.
+# Add another [[round]], with its own scale, for numbers of another kind, such as incomes in addition to counts. If
+# numbers about the same people are published every month, multiply count by the number of months.
 """
 """Further lines of the file where numbers are released."""
 
 COMMENTS = {
     "format": "version of this format",
-    "adjacency": "neighbouring datasets: one record more or less",
-    "delta": "probability beyond what epsilon allows; far below 1 / records",
+    "adjacency": "neighbouring datasets differ by one added or removed record",
+    "delta": "probability with which the epsilon guarantee may fail; far below 1 / records",
     "mechanism": "kind of noise",
     "noise_multiplier": "standard deviation of the noise / largest contribution of one record (the clipping norm)",
     "scale": "scale of the noise / largest contribution of one record",
-    "sampling": "how batches are made: not this? `hockeystick sampling FILE` compares the others",
-    "batch_size": "records of a batch, on average",
-    "dataset_size": "records in the data",
+    "sampling": "how batches are drawn; `hockeystick sampling FILE` compares other ways",
+    "batch_size": "average number of records in a batch",
+    "dataset_size": "number of records in the data",
     "epochs": "passes over the data",
     "count": "released numbers to which one record contributes",
 }
@@ -132,15 +132,15 @@ SETTINGS = {question.key: question for question in (*OF_TRAINING, *OF_NUMBERS)}
 @options.with_options(
     *(options.number_option(*names_of(key), type=number(key), help=item.text) for key, item in SETTINGS.items())
 )
-@options.number_option("--epsilon", help="Find the noise for this epsilon instead of asking how much noise there is.")
+@options.number_option("--epsilon", help="Find the noise for this epsilon instead of asking for the noise.")
 @options.number_option(
     "--delta", help="Delta; by default the largest power of ten below 1 / records, but at most 1e-5."
 )
 def new(file: str, release: str | None, epsilon: float | None, delta: float | None, **given: float | None) -> None:
     """Write a first plan file from your answers to a few questions, or from flags, and compute its epsilon.
 
-    FILE is plan.toml unless you name another. hockeystick reads no data: a plan says how much noise protects how many
-    records. If you give a flag, its question is not asked.
+    FILE is plan.toml by default. hockeystick reads no data: a plan describes only the noise and the number of records.
+    If you give a flag, the command does not ask the question of this flag.
 
     Example: hockeystick new --release poisson --dataset-size 60000 --batch-size 256 --epochs 60 --epsilon 3
     """

@@ -31,11 +31,11 @@ FLAGS = {
     "batch_size": "DP-SGD: (expected) batch size; with --dataset-size, replaces --sample-rate.",
     "dataset_size": "DP-SGD: number of records in the dataset.",
     "draws": "DP-SGD: draws per step, for sampling with replacement; needs --dataset-size.",
-    "max_batch_size": "DP-SGD: batch size limit; larger batches are cut to this size (truncated Poisson).",
+    "max_batch_size": "DP-SGD: batch size limit; larger batches are reduced to this size (truncated Poisson).",
     "groups": "DP-SGD: number of groups that take turns (cyclic Poisson).",
     "epochs": "DP-SGD: number of passes over the data; replaces --steps.",
     "records_per_unit": "DP-SGD: maximum number of records per user; needs --unit user.",
-    "partitions_per_unit": "DP-SGD: maximum number of partitions that hold one user's records; needs --sampling none.",
+    "partitions_per_unit": "DP-SGD: maximum number of partitions with records of one user; needs --sampling none.",
 }
 """Numeric flags that replace a plan file. 1e4 is a whole number, too."""
 

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 _output = output_option(required=True, help="File to write: .svg, .png or .pdf.")
 _points = number_option("--points", type=int, help="Number of points to compute.")
 _accountant = click.option(
-    "--accountant", "accountants", multiple=True, metavar="NAME", help="Also draw this accountant's answer; repeatable."
+    "--accountant",
+    "accountants",
+    multiple=True,
+    metavar="NAME",
+    help="Also draw the curve of this accountant; repeatable.",
 )
 
 
