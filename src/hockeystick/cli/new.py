@@ -102,7 +102,7 @@ HEAD = """\
 """First lines of the file."""
 
 HEAD_OF_NUMBERS = """\
-# Add another [[round]], with its own scale, for numbers of another kind, such as incomes in addition to counts. If
+# Numbers of another kind, such as incomes in addition to counts, need another [[round]] with its own scale. If
 # numbers about the same people are published every month, multiply count by the number of months.
 """
 """Further lines of the file where numbers are released."""
