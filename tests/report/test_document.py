@@ -92,7 +92,9 @@ def test_a_claim_is_judged_as_the_command_judges_it(plan: hs.Plan, said: str) ->
 
 def test_a_claim_without_its_delta_is_not_judged() -> None:
     plan = hs.Plan([hs.Round(hs.Gaussian(4.0))], delta=1e-5, published={"epsilon": 0.5})
-    assert "its delta is not stated" in report_text(report_record(plan, None, None, made("2026-01-31")), HTML)
+    assert "without a delta, so this claim cannot be judged" in report_text(
+        report_record(plan, None, None, made("2026-01-31")), HTML
+    )
 
 
 def gaussian_delta(epsilon: float) -> float:
@@ -166,7 +168,7 @@ def test_an_infinite_epsilon_is_called_infinite() -> None:
     assert record["epsilon"][0]["upper"] is None
     text = report_text(record, HTML)
     assert "\u03b5 is infinite at \u03b4 = 1e-5" in text
-    assert "At this delta nothing is promised" in text
+    assert "At this delta, the plan guarantees nothing" in text
     others = "a black box fails with probability 0.1, which exceeds delta."
     assert f"No finite epsilon is proved at delta = 1e-6 and 1e-7 and 1e-9: {others}" in text
 
@@ -410,7 +412,9 @@ def test_a_report_of_the_best_of_several_runs_says_what_is_known_and_leaves_out_
         "This report states no error rates of attacks: of the best of several runs only epsilon and delta are known."
         in text
     )
-    assert "No figure shows epsilon over the steps: nothing is released before the runs end." in text
+    assert (
+        "No figure shows epsilon against the number of steps, because nothing is released before the runs end." in text
+    )
     assert verified(text).sound
     assert not verified(text.replace("runs on average", "runs in all")).sound
 
@@ -429,7 +433,7 @@ def test_an_attacker_of_users_is_asked_about_users(adjacency: str, question: str
     text = report_text(report_record(plan, None, None, made("2026-01-31")), MARKDOWN)
     meaning = text[text.index("## What an attacker can learn") :]
     assert question in meaning
-    words = meaning[meaning.index("Suppose that an attacker raises on average") :].split("\n", 1)[0]
+    words = meaning[meaning.index("Suppose that an attacker raises, on average") :].split("\n", 1)[0]
     assert words.count(" users ") == 2
     assert "record is" not in words
     assert "records that" not in words
@@ -504,6 +508,6 @@ def test_a_report_at_the_least_deltas_is_verified(delta: float) -> None:
     record = report_record(plan, delta, None, {"date": "2026-01-31"})
     assert [row["delta"] for row in record["epsilon"]] == [delta]
     text = report_text(record, "Markdown")
-    assert ("e to the power of epsilon), plus" in text) == (delta > 0)
+    assert ("on a neighbouring dataset, plus" in text) == (delta > 0)
     assert "at other deltas" not in text
     assert verified(text).sound

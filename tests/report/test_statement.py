@@ -24,8 +24,8 @@ def test_each_number_is_that_of_the_library() -> None:
     people = replace(SGD, unit="user", records_per_unit=3).epsilon(1e-5)
     for bound, sentence in (
         (SGD.epsilon(), "satisfies ({}, 1e-5)-differential privacy for single records"),
-        (unsampled, "every record being counted in every batch, epsilon <= {}"),
-        (shuffled, "one batch of each epoch, in a random order, epsilon <= {}"),
+        (unsampled, "epsilon <= {} without amplification by sampling"),
+        (shuffled, "epsilon <= {} for shuffled batches"),
         (people, "For people with up to 3 records each, epsilon <= {} at the same delta."),
     ):
         assert sentence.format(round_up(float(bound.upper))) in found["text"]
@@ -59,7 +59,7 @@ def test_a_weak_guarantee_is_called_so_and_advice_is_left_out() -> None:
     assert "The guarantee assumes shuffled sampling: each record" in text
     assert "Caution" not in statement_json(SGD, None)["text"]
     users = statement_json(hs.dp_sgd(1.1, 0.01, 10, unit="user", records_per_unit=2), 1e-5)["text"]
-    assert "differ in that all records of one user are added or removed" in users
+    assert "differ by the addition or removal of all records of one user" in users
 
 
 def test_what_is_infinite_is_no_guarantee() -> None:
@@ -71,7 +71,10 @@ def test_what_is_infinite_is_no_guarantee() -> None:
 
 
 def test_an_upper_bound_is_called_one() -> None:
-    assert "proven upper bounds by numerical" in statement_json(hs.Plan([hs.Round(hs.ZCDP(rho=0.1))]), 1e-5)["text"]
+    assert (
+        "The numbers are proven upper bounds, computed"
+        in statement_json(hs.Plan([hs.Round(hs.ZCDP(rho=0.1))]), 1e-5)["text"]
+    )
 
 
 def test_no_character_commands_latex() -> None:
@@ -106,6 +109,6 @@ def test_the_best_of_several_runs_is_said_to_be_all_that_is_released() -> None:
     text = found["text"]
     assert "The best of 8 runs on average (negative-binomial, shape 0.5) is released. Each run has 1 step:" in text
     assert "only the best run is released" in text
-    assert "hold if nothing of any run but the best one is published." in text
+    assert "They hold if no results of other runs are published." in text
     assert "all intermediate results" not in text
     assert "all intermediate results are published" in statement_json(one, 1e-5)["text"]

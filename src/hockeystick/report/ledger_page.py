@@ -61,14 +61,14 @@ def _outsider(standing: Standing) -> list[blocks.Block]:
     budget, unit = standing.state.budget, standing.begun["unit"]
     out: list[blocks.Block] = [blocks.Heading("What an outsider learns")]
     if budget.epsilon is None or budget.delta is None:
-        out.append(blocks.Paragraph("Epsilon depends on delta; create the ledger with --delta to state epsilon here."))
+        out.append(blocks.Paragraph("Epsilon depends on delta. To state it here, create the ledger with --delta."))
         return out
     beyond = f", plus a probability of {exact(budget.delta)}" if budget.delta else ""
     right = half_up(_advantage(budget.made, budget.epsilon, budget.delta))
     seen = (
         f"Any finding from all releases together is at most {exp_up(budget.epsilon)} times as likely with one of "
         f"two datasets that differ in one {unit} as with the other{beyond}. If both are equally likely beforehand, a "
-        f"guess which of them was used is right at most {right} of the time."
+        f"guess about which dataset was used is right at most {right} of the time."
     )
     out.append(blocks.Paragraph(seen))
     weak = weakness(budget.epsilon, unit)

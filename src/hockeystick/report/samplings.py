@@ -47,7 +47,7 @@ def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> 
         loaders += [("", f"- {loader}") for loader in LOADERS.get(row.scheme.name, ())]
         warnings += [] if row.plan is None else warning_lines(row.plan, delta)
     blocks = [
-        ("What each scheme assumes of the loader, and loaders that comply", loaders),
+        ("Assumptions about the loader, and loaders that meet them", loaders),
         ("Remarks", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is not None]),
         ("Not answered", [(row.scheme.name, row.reason) for row in rows if row.reason and row.epsilon is None]),
         ("Caution", list(dict.fromkeys(warnings))),

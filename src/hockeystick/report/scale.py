@@ -48,8 +48,8 @@ def weakness(epsilon: float | None, unit: str) -> list[str]:
         return []
     sure = "certain" if epsilon is None else "more than 99.9% sure"
     return [
-        f"this number gives a single {unit} no meaningful protection: it allows some results that make an attacker, "
-        f"undecided before, {sure} about that {unit}"
+        f"this number gives a single {unit} no meaningful protection: some results can make a previously "
+        f"undecided attacker {sure} about that {unit}"
     ]
 
 
@@ -61,7 +61,7 @@ def scale_lines(plan: Plan, epsilon: float) -> list[tuple[str, str]]:
 
     >>> from hockeystick import dp_sgd
     >>> scale_lines(dp_sgd(1.0, 0.01, 1000), 2.11)[0][1]
-    'a guess whether one record is in the data is right at most 58.1% of the time; tossing a coin, 50%'
+    'a guess about whether one record is in the data is right at most 58.1% of the time; a coin toss, 50%'
     """
     lines = [("caution", text) for text in weakness(epsilon if epsilon < math.inf else None, "person")]
     advantage = plan.delta(0.0).quoted
@@ -69,5 +69,5 @@ def scale_lines(plan: Plan, epsilon: float) -> list[tuple[str, str]]:
         return [*lines, ("elsewhere", PUBLISHED)]
     question = QUESTIONS.get(plan.adjacency, QUESTIONS[Adjacency.ADD_OR_REMOVE])[plan.unit == USER]
     right = half_up(advantage)
-    words = f"a guess {question} is right at most {right} of the time; tossing a coin, 50%"
+    words = f"a guess about {question} is right at most {right} of the time; a coin toss, 50%"
     return [*lines, ("in words", words), ("elsewhere", PUBLISHED)]

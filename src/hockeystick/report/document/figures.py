@@ -48,7 +48,7 @@ def _delta(record: Mapping[str, Any]) -> Figure | None:
         mark=mark,
     )
     return Figure(
-        chart, "All pairs of epsilon and delta on the upper curve hold together; the headline is one of them."
+        chart, "All pairs of epsilon and delta on the upper curve hold at the same time. The headline is one of them."
     )
 
 
@@ -74,7 +74,7 @@ def _trade_off(record: Mapping[str, Any]) -> Figure | None:
     return Figure(
         chart,
         "The share of members that the best attack recognises, against the share of outsiders that it wrongly accuses. "
-        "Nearer to the dashed line is safer.",
+        "The closer the curve is to the dashed line, the safer is the plan.",
     )
 
 
@@ -93,4 +93,4 @@ def _steps(record: Mapping[str, Any]) -> Figure | None:
         upper,
         lower,
     )
-    return Figure(chart, "Epsilon if the computation had ended earlier, at the same delta.")
+    return Figure(chart, "The curve shows epsilon, at the same delta, for a computation that ends earlier.")

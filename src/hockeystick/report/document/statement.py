@@ -31,13 +31,13 @@ from hockeystick.values.version import __version__
 MOST_ROUNDS = 4  # largest number of kinds of rounds named in a sentence
 
 UNITS: Mapping[str, str] = {
-    "add-or-remove": "{} added or removed",
-    "add": "{} added",
-    "remove": "{} removed",
-    "replace-one": "{} replaced",
-    "zero-out": "{} set to contribute nothing, the number of records being public",
+    "add-or-remove": "the addition or removal of {}",
+    "add": "the addition of {}",
+    "remove": "the removal of {}",
+    "replace-one": "the replacement of {}",
+    "zero-out": "the contribution of {}, which is zero in one dataset, and the number of records is public",
 }
-"""Neighbouring datasets in a sentence about the records that differ, by adjacency."""
+"""Difference between neighbouring datasets, by adjacency."""
 
 
 def statement_json(plan: Plan, delta: float | None, records: float | None = None) -> dict[str, Any]:
@@ -99,13 +99,13 @@ def _people(plan: Plan, delta: float, records: float) -> dict[str, Any]:
 
 def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int) -> Iterator[str]:
     upper, delta = quoted(found["epsilon"]), exact(found["delta"])
-    differ = f"where neighbouring datasets differ in that {UNITS[found['adjacency']]}"
-    about = f"for single records, {differ.format('one record is')}"
+    differ = f"where neighbouring datasets differ by {UNITS[found['adjacency']]}"
+    about = f"for single records, {differ.format('one record')}"
     if "unit" in found:
         records = str(found["records_per_unit"])
         if "partitions_per_unit" in found:
             records = f"{found['partitions_per_unit']} partitions of the data, and at most {records}"
-        about = f"for users with at most {records} records each, {differ.format('all records of one user are')}"
+        about = f"for users with at most {records} records each, {differ.format('all records of one user')}"
     if upper == "infinite":
         yield f"The computation satisfies no differential privacy at delta = {delta} {about}."
     else:
@@ -116,7 +116,7 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int) ->
         yield f"The best of {exact(best['mean'])} runs on average ({best['runs']}{shape}) is released."
         yield f"Each run has {_run(keys, steps)}."
     else:
-        yield f"It has {_run(keys, steps)}."
+        yield f"The computation has {_run(keys, steps)}."
     sampled = [text for text in found["assumptions"] if not text.startswith(f"sampling {NoSampling.name}:")]
     for text in sampled:
         assumed = re.sub(r"^sampling ([^:]*):", r"\1 sampling:", text).replace("unit user:", "that", 1)
@@ -125,21 +125,22 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int) ->
         yield f"Caution: {text.partition(';')[0]}."  # a remedy is for the author, not for the reader
     if found["unsampled"] is not None:
         text = (
-            f"Without amplification by sampling, every record being counted in every batch, {_most(found['unsampled'])}"
+            f"At the same delta, {_most(found['unsampled'])} without amplification by sampling (as if every batch "
+            "contained every record)"
         )
         if found["shuffled"] is not None:
-            text += f"; with every record in one batch of each epoch, in a random order, {_most(found['shuffled'])}"
-        yield f"{text}, at the same delta."
+            text += f", and {_most(found['shuffled'])} for shuffled batches (every record in one batch of each epoch)"
+        yield f"{text}."
     if found["people"] is not None:
         people = found["people"]
         yield f"For people with up to {people['records']} records each, {_most(people)} at the same delta."
     elif "unit" not in found:
-        yield "The guarantee is for records: people who contributed several are protected less."
-    published = "nothing of any run but the best one is" if "selection" in found else "all intermediate results are"
+        yield "The guarantee is for single records. People who contributed several records are protected less."
+    published = "if no results of other runs are" if "selection" in found else "even if all intermediate results are"
     kind = {"upper bound": "proven upper bounds"}.get(found["guarantee"], f"{found['guarantee']} upper bounds")
     yield (
-        f"The numbers are {kind} by numerical composition, rounded up (hockeystick {__version__}, plan with SHA-256 "
-        f"{found['plan_sha256'][:16]}...), and hold if {published} published."
+        f"The numbers are {kind}, computed through numerical composition by hockeystick {__version__} and rounded up. "
+        f"They hold {published} published. The plan has the SHA-256 {found['plan_sha256'][:16]}..."
     )
 
 

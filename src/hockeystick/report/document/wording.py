@@ -31,46 +31,49 @@ MOST_ROUNDS = 40
 """Largest number of kinds of rounds in the table; the plan at the end of the report lists all."""
 
 RELATIONS: Mapping[str, str] = {
-    "add-or-remove": "The guarantee compares the data with and without one record (add-or-remove): it limits what "
-    "anybody learns about whether a record was in the data.",
-    "add": "The guarantee compares the data with the same data and one record more, in this order alone.",
-    "remove": "The guarantee compares the data with the same data and one record less, in this order alone.",
-    "replace-one": "The guarantee compares the data with the same data in which one record has other values "
-    "(replace-one): it limits what anybody learns about the content of a record.",
+    "add-or-remove": "The guarantee compares the data with and without one record (add-or-remove). It limits what "
+    "anybody can learn about whether a record was in the data.",
+    "add": "The guarantee compares the data with the same data plus one record. It covers only this direction.",
+    "remove": "The guarantee compares the data with the same data minus one record. It covers only this direction.",
+    "replace-one": "The guarantee compares the data with the same data in which one record has different values "
+    "(replace-one). It limits what anybody can learn about the content of a record.",
     "zero-out": "The guarantee compares the data with the same data in which one record contributes nothing "
-    "(zero-out): it limits what anybody learns about whether a record had an effect. The number of records is public.",
+    "(zero-out). It limits what anybody can learn about whether a record had an effect. The number of records is "
+    "public.",
 }
 """Meaning of each adjacency, for a first-time reader."""
 
 GUARANTEES: Mapping[str, str] = {
     "certified": "The true value lies between the two ends. The program bounds every numerical error, moves each "
-    "end outward by these bounds, and rounds printed numbers outward; it assumes that elementary functions are as "
+    "end outward by these bounds, and rounds printed numbers outward. It assumes that elementary functions are as "
     "accurate as the documentation states. "
-    "\u201cCertified\u201d refers to the arithmetic, not to an accreditation.",
-    "proved": "The true value lies between the two ends, by a proof in ball arithmetic.",
-    "upper bound": "The true value is at most the stated number. It may be much smaller: no lower bound is known.",
+    "The word \u201ccertified\u201d describes the arithmetic and does not mean an accreditation.",
+    "proved": "A proof in ball arithmetic shows that the true value lies between the two ends.",
+    "upper bound": "The true value is at most the stated number. It may be much smaller than this number, because no "
+    "lower bound is known.",
 }
 """Meaning of each guarantee."""
 
 COUNTED = (
-    "The plan counts every released number to which one record contributes, as often as it was released.",
-    "If a record, or all records of a user, can change one released number in several ways, the sensitivity is for all "
-    "of them together.",
+    "The plan counts every released number to which one record contributes, as often as the number was released.",
+    "If a record, or all records of a user together, can change one released number in several ways, the sensitivity "
+    "covers all of these changes together.",
 )
 """Further condition where no batches are drawn."""
 
-DRAWN = ("Batches are drawn as the plan says.", "The number of records need not be kept secret.")
+DRAWN = ("Batches are drawn as the plan says.", "The number of records may become public.")
 """Further conditions where batches are drawn."""
 
 OUTSIDE = (
-    "Noise in the plan is relative: the noise that was added, divided by the most that one record can change the "
-    "result (a sum, a gradient). Check both, and that no record can change it by more.",
-    "The noise follows the stated distribution, and nobody can predict or reproduce it from a seed.",
-    "Nobody looked at the private data to choose bounds, clipping norms, learning rates, the best run or the time to "
-    "stop, unless the plan says so. Each such choice costs privacy.",
-    "No person has more records than the unit covers; \u201chockeystick statement --records-per-person\u201d states "
-    "the cost of more.",
-    "Nothing else was released about the same people, or it is counted elsewhere: epsilons and deltas add up.",
+    "The noise in the plan is the added noise divided by the largest change that one record can make to a result, such "
+    "as a sum or a gradient. Both numbers are right, and no record can make a larger change.",
+    "The added noise has the stated distribution, and nobody can predict it or reproduce it from a seed.",
+    "Nobody used the private data to choose bounds, clipping norms, learning rates, the best run or the time to stop, "
+    "unless the plan includes this choice. Every such choice costs privacy.",
+    "No person has more records than the guarantee covers. \u201chockeystick statement --records-per-person\u201d "
+    "computes the guarantee for people with more records.",
+    "Nothing else was released about the same people, or another plan accounts for it. The epsilons and deltas of all "
+    "releases add up.",
 )
 """Conditions that an accountant cannot see and the signer must check."""
 
@@ -127,7 +130,7 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         cautions.append(_reason(first))
     if "shuffled" in _sampled(record):
         cautions += [
-            f"with Poisson batches the same training has epsilon at most {quoted(row)}: train again with them"
+            f"with Poisson batches, the same training has an epsilon of at most {quoted(row)}; retrain with them"
             for row in record["samplings"]
             if row["scheme"] == "poisson"
         ]
@@ -138,7 +141,7 @@ def _headline(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def _signed(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
-    small = "Delta is far below one divided by the number of people"
+    small = "Delta is much smaller than 1 divided by the number of people"
     if plan.dataset_size is not None:
         times = float(given(record["asked"]["delta"], plan.dataset_size))
         small += f": delta times the {plan.dataset_size:,} records of the plan is {round_up(times)}"
@@ -146,8 +149,8 @@ def _signed(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     yield blocks.Paragraph("The numbers hold if the program did what the plan says. Before you sign, confirm that:")
     yield blocks.Bullets((*(DRAWN if _sampled(record) else COUNTED), *OUTSIDE, f"{small}."))
     yield blocks.Paragraph(
-        f"Signed for {headline(record)}, for {_protected(record)} under {record['adjacency']}, and for the plan above "
-        f"(SHA-256 {record['plan_sha256']})."
+        f"This signature is for the guarantee {headline(record)}, for {_protected(record)} under "
+        f"{record['adjacency']}, and for the plan above (SHA-256 {record['plan_sha256']})."
     )
     yield blocks.Signature(("Name and role", "Date", "Signature"))
 
@@ -185,7 +188,7 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     yield blocks.Facts(facts)
     yield blocks.Paragraph(RELATIONS[record["adjacency"]])
     if "unit" in record:
-        yield blocks.Paragraph("The one record stands for all records of one user, at most as many as stated above.")
+        yield blocks.Paragraph("Here, one record means all records of one user, at most as many as stated above.")
 
 
 def settings_of(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,7 +230,7 @@ def _claimed(record: Mapping[str, Any]) -> str:
     published, judged = record["plan"]["published"], _judged(record)
     claim = f"epsilon {exact(published['epsilon'])}"
     if published.get("delta") is None:
-        return f"{claim} (its delta is not stated, so that it cannot be judged)"
+        return f"{claim} (without a delta, so this claim cannot be judged)"
     claim += f" at delta {exact(published['delta'])}"
     return claim if judged is None else f"{claim}: {judged.value}"
 
@@ -241,9 +244,10 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
             yield blocks.Paragraph(f"Loaders that draw such batches ({name}): {'; '.join(LOADERS[name])}.")
     if record["samplings"]:
         yield blocks.Paragraph(
-            "The same training has a different epsilon if batches are drawn in another way. In the row "
-            "\u201cnone\u201d, every record is part of every batch. A scheme without a row has no proof for this plan, "
-            "or needs keys that the plan lacks, such as batch_size; \u201chockeystick sampling\u201d gives the reasons."
+            "If batches are drawn in another way, the same training has a different epsilon. In the row "
+            "\u201cnone\u201d, every record is part of every batch. If a scheme has no row, no bound is proved for it "
+            "and this plan, or the plan lacks a key that the scheme needs, such as batch_size. "
+            "\u201chockeystick sampling\u201d gives the reason for each scheme."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
@@ -255,7 +259,7 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
         return
     yield blocks.Heading("The same guarantee at other deltas")
     rows = [(exact(row["delta"]), quoted(row), ends(row)) for row in record["epsilon"]]
-    yield blocks.Table("All rows hold together", ("delta", "epsilon at most", "interval"), rows, words=0)
+    yield blocks.Table("All rows hold at the same time", ("delta", "epsilon at most", "interval"), rows, words=0)
     endless: dict[str, list[str]] = {}
     for row in record["epsilon"][1:]:  # warnings about the first row are beside the headline
         if row["upper"] is None and row["reason"]:
@@ -277,15 +281,15 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("What an attacker can learn")
     rest = "every record of every other user" if "unit" in record else "every other record"
     first, delta = record["epsilon"][0], record["asked"]["delta"]
-    beyond = f", plus {exact(delta)}{_one_in(delta)}" if delta else ""
+    beyond = f", plus a probability of {exact(delta)}{_one_in(delta)}" if delta else ""
     if first["upper"] is None:
-        yield blocks.Paragraph("At this delta nothing is promised: epsilon is infinite.")
+        yield blocks.Paragraph("At this delta, the plan guarantees nothing, because epsilon is infinite.")
     else:
         yield blocks.Paragraph(
-            f"Assume an attacker who knows {rest}, knows the method and sees all results. Compare the probabilities of "
-            f"any finding on two neighbouring datasets: one is at most {exp_up(first['upper'])} times the other (e to "
-            f"the power of epsilon){beyond}. For comparison, epsilons published {PUBLISHED}; compare them only at the "
-            "same unit and delta."
+            f"Suppose that an attacker knows {rest}, knows the method and sees all results. Any finding is then at "
+            f"most {exp_up(first['upper'])} times (e to the power of epsilon) as likely on one dataset as on a "
+            f"neighbouring dataset{beyond}. Published epsilons for comparison, {PUBLISHED}. Compare epsilons only for "
+            "the same unit and the same delta."
         )
     attack = record["attack"]
     if "refused" in attack:
@@ -306,9 +310,9 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     middle = attack["tpr"][1]
     chance, most = given(middle["fpr"], CROWD), of_crowd(middle["upper"])
     yield blocks.Paragraph(
-        f"Suppose that an attacker raises on average {chance} false alarms about {CROWD:,} {who} {others}. The same "
-        f"attacker recognises on average at most {most} of {CROWD:,} {who} {targets}. By chance alone, it would be "
-        f"{chance}."
+        f"Suppose that an attacker raises, on average, {chance} false alarms about {CROWD:,} {who} {others}. The same "
+        f"attacker then recognises, on average, at most {most} of {CROWD:,} {who} {targets}. By chance alone, the "
+        f"attacker would recognise {chance}."
     )
 
 
@@ -326,7 +330,9 @@ def _pictures(record: Mapping[str, Any]) -> list[blocks.Block]:
     found: list[blocks.Block] = [*figures(record)]
     if found and "selection" in record:
         found.append(
-            blocks.Paragraph("No figure shows epsilon over the steps: nothing is released before the runs end.")
+            blocks.Paragraph(
+                "No figure shows epsilon against the number of steps, because nothing is released before the runs end."
+            )
         )
     return [blocks.Heading("In pictures"), *found] if found else []
 
@@ -350,9 +356,10 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
     title = record["asked"]["title"]
     named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
     yield blocks.Paragraph(
-        "The first command recreates this report from the plan below. The second recomputes every number in the "
-        "report. The third proves the report's epsilons with a checker that shares no code with hockeystick, or says "
-        "that the checker does not cover the plan; it checks neither the other numbers nor the text:"
+        "The first command recreates this report from the plan below. The second command recomputes every number in "
+        "the report. The third command proves the report's epsilons with a checker that shares no code with "
+        "hockeystick. If the checker does not cover the plan, the third command says so. It checks neither the other "
+        "numbers nor the text."
     )
     commands = (
         f"hockeystick report plan.toml --delta {delta}{named} --output report.html",
