@@ -31,7 +31,7 @@ MOST_BYTES = 50_000_000
 def report(
     plan: Plan, output: str | None, as_json: bool, title: str | None, delta: float | None, checker: bool
 ) -> None:
-    """Write a report: what was run, what is guaranteed, and what the guarantee means and assumes.
+    """Write a report on a plan: its steps, its guarantee, and the meaning and the assumptions of this guarantee.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The report contains
     figures, the plan and machine-readable numbers; `hockeystick verify` recomputes every number.

@@ -61,7 +61,7 @@ def sweep(
     output: str | None,
     **asked: Any,
 ) -> None:
-    """Answer one question about a plan at every point of a grid, as CSV with one row per point.
+    """Answer one question about a plan at every point of a grid, and write CSV with one row per point.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 

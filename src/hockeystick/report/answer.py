@@ -56,7 +56,7 @@ def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
     other = epsilon_under(plan, Poisson, delta)
     if other is None:
         return []
-    return [("way out", f"with Poisson batches: epsilon <= {round_up(other.quoted, QUOTED_DIGITS)}")]
+    return [("alternative", f"with Poisson batches: epsilon <= {round_up(other.quoted, QUOTED_DIGITS)}")]
 
 
 def epsilon_under(plan: Plan, scheme: type[Sampling], delta: float) -> Bound | None:

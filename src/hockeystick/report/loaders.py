@@ -21,7 +21,7 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
         "JAX Privacy: BallsInBinsSampling, which keeps its assignment over all epochs: declare epochs_per_assignment",
     ),
     "shuffled": (
-        "PyTorch: DataLoader(shuffle=True), as most loaders do",
+        "PyTorch: DataLoader(shuffle=True), the most common setting",
         "Opacus: make_private(poisson_sampling=False) with such a loader",
         "TensorFlow: Dataset.shuffle(buffer of all records).batch(...).repeat(...)",
         "Grain: IndexSampler(shuffle=True), MapDataset.shuffle().batch()",
