@@ -74,7 +74,7 @@ def _trade_off(record: Mapping[str, Any]) -> Figure | None:
     return Figure(
         chart,
         "The share of members that the best attack recognises, against the share of outsiders that it wrongly accuses. "
-        "The closer the curve is to the dashed line, the safer is the plan.",
+        "The closer the curve is to the dashed line, the safer the plan is.",
     )
 
 

@@ -66,7 +66,7 @@ DRAWN = ("Batches are drawn as the plan says.", "The number of records may becom
 
 OUTSIDE = (
     "The noise in the plan is the added noise divided by the largest change that one record can make to a result, such "
-    "as a sum or a gradient. Both numbers are right, and no record can make a larger change.",
+    "as a sum or a gradient. Both values are correct, and no record can make a larger change.",
     "The added noise has the stated distribution, and nobody can predict it or reproduce it from a seed.",
     "Nobody used the private data to choose bounds, clipping norms, learning rates, the best run or the time to stop, "
     "unless the plan includes this choice. Every such choice costs privacy.",
@@ -245,8 +245,8 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     if record["samplings"]:
         yield blocks.Paragraph(
             "If batches are drawn in another way, the same training has a different epsilon. In the row "
-            "\u201cnone\u201d, every record is part of every batch. If a scheme has no row, no bound is proved for it "
-            "and this plan, or the plan lacks a key that the scheme needs, such as batch_size. "
+            "\u201cnone\u201d, every record is part of every batch. If a scheme has no row, either no bound is "
+            "proved for this plan, or the plan lacks a key that the scheme needs, such as batch_size. "
             "\u201chockeystick sampling\u201d gives the reason for each scheme."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
