@@ -163,7 +163,7 @@ def renew(ledger: Ledger, period: str, who: str | None, as_json: bool) -> None:
     """Begin a new PERIOD, such as 2027, with nothing spent; grants remain in force.
 
     The budget applies to each period separately. A person whose data is in several periods has only the weaker
-    guarantee that these periods give in composition.
+    guarantee of the composition of these periods.
 
     Example: hockeystick budget renew ledger.db 2027
     """

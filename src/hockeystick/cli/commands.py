@@ -55,7 +55,7 @@ _OPTION = "Option for the accountant; repeatable."
 
 _method = options.with_options(
     options.with_plan,
-    options.name_option("--accountant", default="auto", help="Accountant; `hockeystick accountants` lists them."),
+    options.name_option("--accountant", default="auto", help="Name of the accountant; `hockeystick accountants` lists all."),
     options.text_option("--option", "options", metavar="NAME=NUMBER", multiple=True, callback=_options, help=_OPTION),
     options.number_option("--gap", help="Requested relative width of the interval; a narrower interval takes longer."),
     click.option("--proof", is_flag=True, help="Prove the interval in ball arithmetic, or fail; needs python-flint."),
@@ -204,7 +204,7 @@ def profile(plan: Plan, sizes: tuple[float, ...], as_json: bool, **given: Any) -
 @options.with_plan
 @options.number_option("--epsilon", required=True, help="Epsilon to stay within.")
 @options.number_option("--delta", help="Delta to stay within; overrides the plan's.")
-@click.option("--more", metavar="FILE", help="Plan with the one round to repeat.  [default: the plan's own round]")
+@click.option("--more", metavar="FILE", help="Plan whose single round is repeated.  [default: the plan's own round]")
 @options.json_option
 def remaining(plan: Plan, epsilon: float, delta: float | None, more: str | None, as_json: bool) -> None:
     """Count how many more epochs or steps of a plan stay within a given epsilon.
@@ -261,7 +261,7 @@ def accountants() -> None:
 def supported(mechanism: str | None) -> None:
     """List the supported mechanisms, sampling schemes and adjacencies, and the theorems behind them.
 
-    MECHANISM is a name such as laplace; without it, all are listed.
+    MECHANISM is a name such as laplace. Without MECHANISM, the command lists all mechanisms.
 
     Example: hockeystick supported gaussian
     """

@@ -134,13 +134,13 @@ SETTINGS = {question.key: question for question in (*OF_TRAINING, *OF_NUMBERS)}
 )
 @options.number_option("--epsilon", help="Find the noise for this epsilon instead of asking for the noise.")
 @options.number_option(
-    "--delta", help="Delta; by default the largest power of ten below 1 / records, but at most 1e-5."
+    "--delta", help="Delta; by default, the largest power of ten below 1 / records, but at most 1e-5."
 )
 def new(file: str, release: str | None, epsilon: float | None, delta: float | None, **given: float | None) -> None:
     """Write a first plan file from your answers to a few questions, or from flags, and compute its epsilon.
 
     FILE is plan.toml by default. hockeystick reads no data: a plan describes only the noise and the number of records.
-    If you give a flag, the command does not ask the question of this flag.
+    If you give a flag, the command skips the question that the flag answers.
 
     Example: hockeystick new --release poisson --dataset-size 60000 --batch-size 256 --epochs 60 --epsilon 3
     """

@@ -24,7 +24,7 @@ from hockeystick.values.errors import InvalidInputError
 def reproduce(name: str | None, output: str | None, size: str) -> None:
     """Recompute published figures and tables with certified bounds; needs matplotlib.
 
-    NAME is an experiment, a paper, or the word all; without it, the experiments are listed.
+    NAME is an experiment, a paper, or the word all. Without NAME, the command lists the experiments.
 
     Example: hockeystick reproduce gopi-1b --output figures
     """
