@@ -55,7 +55,7 @@ _OPTION = "Option for the accountant; repeatable."
 
 _method = options.with_options(
     options.with_plan,
-    options.name_option("--accountant", default="auto", help="Name of the accountant; `hockeystick accountants` lists all."),
+    options.name_option("--accountant", default="auto", help="Accountant name; `hockeystick accountants` lists all."),
     options.text_option("--option", "options", metavar="NAME=NUMBER", multiple=True, callback=_options, help=_OPTION),
     options.number_option("--gap", help="Requested relative width of the interval; a narrower interval takes longer."),
     click.option("--proof", is_flag=True, help="Prove the interval in ball arithmetic, or fail; needs python-flint."),
