@@ -89,7 +89,7 @@ def test_for_people(pure: Path) -> None:
     assert result.exit_code == 0
     assert result.stderr == ""
     assert result.stdout.startswith("epsilon <= 1.50 at delta = 1e-6\n")
-    for words in ("certified interval", "rounds", "accountant", "every round uses the whole dataset"):
+    for words in ("certified interval", "rounds", "accountant", "every round sees the whole dataset"):
         assert words in result.stdout
     assert "\x1b" not in result.stdout
     assert run("delta", pure, "--epsilon", "1").stdout.startswith("delta <= 0.")

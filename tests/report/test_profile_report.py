@@ -29,7 +29,7 @@ def test_people_read_outward_numbers_and_what_they_assume() -> None:
     low, high = map(float, lines["tpr at fpr 0.01"].split(" to "))
     assert low <= found["tpr"][0]["lower"] <= found["tpr"][0]["upper"] <= high
     assert lines["group of 2, 1e-5"].startswith("epsilon at most ")
-    assert lines["sampling none"].startswith("every round uses the whole dataset")
+    assert lines["sampling none"].startswith("every round sees the whole dataset")
 
 
 def test_where_there_are_no_error_rates_the_rest_is_said() -> None:

@@ -59,7 +59,7 @@ class CyclicPoisson(Sampling):
     samples_runs = True
     assumption = (
         "each record belongs to a fixed group that does not depend on the other records; the steps of each kind of "
-        "rounds take the groups in turn, and each record of the group enters the batch independently at the sample "
+        "rounds take the groups in turn, and each record of the group enters the batch independently with the sample "
         "rate (cyclic Poisson sampling); the number is not valid if groups are reassigned or change when a record is "
         "added or removed"
     )

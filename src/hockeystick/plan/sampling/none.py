@@ -26,7 +26,7 @@ class NoSampling(Sampling):
 
     name = "none"
     zeroed = Zeroed.AS_ABSENT
-    assumption = "every round uses the whole dataset; no amplification is claimed"
+    assumption = "every round sees the whole dataset; no amplification is claimed"
     distance_suffices = True
 
     @classmethod

@@ -72,7 +72,7 @@ class Poisson(Sampling):
     name = "poisson"
     zeroed = Zeroed.AS_ABSENT
     assumption = (
-        "each record enters each batch independently at the sample rate (Poisson sampling); "
+        "each record enters each batch independently with the sample rate (Poisson sampling); "
         "the number is not valid for shuffled or fixed-size batches"
     )
 

@@ -143,9 +143,8 @@ class RandomAllocation(Sampling):
     samples_runs = True
     assumption = (
         "each record takes part in exactly one step of each epoch (or in the given number of steps, or, with check_in, "
-        "possibly in none); its steps are drawn uniformly or in proportion to the batch sizes, secretly and "
-        "independently of all other records, and redrawn as declared; the number is not valid for shuffled or "
-        "fixed-size batches"
+        "possibly in none), drawn uniformly or in proportion to the batch sizes, secretly and independently of all "
+        "other records, and redrawn as declared; the number is not valid for shuffled or fixed-size batches"
     )
     key_rules: ClassVar[Mapping[str, Any]] = {
         "anyOf": [{"required": ["steps_per_epoch"]}, {"required": ["batch_size", "dataset_size"]}],

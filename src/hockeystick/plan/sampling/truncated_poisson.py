@@ -116,7 +116,7 @@ class TruncatedPoisson(Sampling):
     name = "truncated-poisson"
     zeroed = Zeroed.OWN
     assumption = (
-        "each record is sampled independently at the sample rate, and a batch larger than max_batch_size is "
+        "each record is sampled independently with the sample rate, and a batch larger than max_batch_size is "
         "reduced to a uniformly random subset of that size (truncated Poisson sampling); the number is not valid if "
         "the first records are kept, or for shuffled batches"
     )

@@ -148,7 +148,7 @@ class WithReplacement(Sampling):
     name = "with-replacement"
     zeroed = Zeroed.OWN
     assumption = (
-        "the draws of each round are independent and with replacement, so a record may be drawn several times; the "
+        "each round makes its draws independently and with replacement, so a record may be drawn several times; the "
         "number is not valid for shuffled or Poisson batches"
     )
     key_rules: ClassVar[Mapping[str, Any]] = {"oneOf": [{"required": ["dataset_size"]}, {"required": ["weight"]}]}
