@@ -243,7 +243,7 @@ def test_a_mixture_of_no_great_number_of_terms_is_not_slow() -> None:
 
 
 def test_the_location_knows_where_it_ends() -> None:
-    location = MixtureLocation((1.0, 2.0), (0.5, 0.5))
+    location = MixtureLocation((1.0, 2.0), (0.5, 0.5), 0.0)
     with np.errstate(all="raise", under="ignore"):
         assert location.outcome(np.array([1e300, -1e300])).tolist() == pytest.approx([5e299, -1e300])
 

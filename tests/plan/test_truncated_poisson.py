@@ -150,7 +150,7 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize("add", [False, True])
 def test_moments_and_where_they_fall_off(weight: float, t: float, add: bool) -> None:
     sampled = PoissonAddPair if add else PoissonRemovePair
-    pair = EitherPair((sampled(GaussianPair(0.5), 0.1), sampled(GaussianPair(1.5), 0.02)), (1 - weight, weight))
+    pair = EitherPair((sampled(GaussianPair(0.5), 0.1), sampled(GaussianPair(1.5), 0.02)), (1 - weight, weight), 0.0)
     direction = "add" if add else "remove"
     nodes = [moment_nodes(Mixture.of([0, c], [1 - p, p], 1), direction, t, 0.02) for c, p in ((0.5, 0.1), (1.5, 0.02))]
     step = 3.0 / (1 + t)

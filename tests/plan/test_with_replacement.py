@@ -175,7 +175,7 @@ def test_the_curve_above_for_a_replaced_record(epsilon: float) -> None:
 
 
 def test_a_told_shift_of_one_term_is_a_gaussian() -> None:
-    one, gaussian = RevealedPair((0.7,), (1.0,)), GaussianPair(0.7)
+    one, gaussian = RevealedPair((0.7,), (1.0,), 0.0), GaussianPair(0.7)
     for t in (0.01, 1.0, 40.0):
         assert one.log_moment(t) == pytest.approx(gaussian.log_moment(t), rel=1e-12)
     assert one.rho == gaussian.rho

@@ -23,7 +23,7 @@ from hockeystick.engines.contour.engine import transforms_of
 from hockeystick.engines.contour.path import Aim, Path
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import AllocationPair, Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
@@ -35,7 +35,6 @@ SHARE = 1e-5  # share of delta that the contour may leave out
 LEAST = 1e-13  # smallest tolerance requested of the contour
 MORE = 2.0  # log of the largest factor on errors
 TILTS, NEXT = (0.05, 40.0), 1.1  # range of tilts tried, and the final ratio of neighbours
-LARGEST = 300.0  # epsilon beyond which there is no answer
 DEEP = -100.0  # log of the delta that a guide covers
 
 

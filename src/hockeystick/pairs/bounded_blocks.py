@@ -71,9 +71,6 @@ POWER = 2e-13
 SLIP = 8 * POWER
 """Error of A, B and C, relative to the sizes of their terms."""
 
-KEPT = 256
-"""Blocks that are cached: a search for an epsilon uses many."""
-
 
 def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
     """Return (pair, count) tuples whose product dominates ``rounds`` rounds of bounded range epsilon.
@@ -93,7 +90,7 @@ def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
     return [*found, (block_pair(epsilon, rest), 1)] if rest else found
 
 
-@lru_cache(KEPT)
+@lru_cache
 def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
     """Return a pair whose privacy curve is an upper bound on D_k, or lies slightly above that bound (see the module).
 

@@ -111,9 +111,9 @@ class AtomLine:
     log_p: Array
     t: float
     units: float
-    slip: float = 0.0
-    log_slip: float = 0.0
-    lost: float = 0.0
+    slip: float
+    log_slip: float
+    lost: float
 
     def cost(self, count: int) -> float:
         """Number of evaluations for ``count`` points: a matrix product, its factors, and one logarithm per point."""

@@ -143,7 +143,7 @@ class EitherPair(DominatingPair):
 
     parts: tuple[DominatingPair, ...]
     weights: tuple[float, ...]
-    infinite: float = 0.0
+    infinite: float
 
     @property
     def atoms(self) -> Atoms:

@@ -25,9 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import rule
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs.base import Array
 from hockeystick.pairs.knots import Cells, increasing
+from hockeystick.pairs.renyi import SLACK
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
@@ -44,7 +45,6 @@ LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is 0
 SPAN = 0.25  # change of the loss across a cell above which it is halved
 POWER = 0.125  # power of the mass of a cell that sets its width; see the module
 MISSED = 1e-6  # allowed distance of a total from 1
-ROUNDED = 64 * UNIT_ROUNDOFF  # relative rounding error of a sum of sixteen products
 
 
 def shifted(function: Function, distance: float) -> Function:
@@ -120,7 +120,7 @@ class _Panels:
             # the least and the largest loss at the nodes; inf and -inf where both densities are 0
             self.low = np.where(known, loss, np.inf).min(axis=1)
             self.high = np.where(known, loss, -np.inf).max(axis=1)
-            self.doubt = 2 * accuracy + ROUNDED
+            self.doubt = 2 * accuracy + SLACK
             # the loss is not monotone, even allowing for the errors of the densities
             self.turns = self.low < np.minimum(loss[:, 0], loss[:, 1]) - 2 * self.doubt
             self.turns |= self.high > np.maximum(loss[:, 0], loss[:, 1]) + 2 * self.doubt
@@ -210,14 +210,14 @@ def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[A
     Raises:
         InvalidInputError: the total mass differs from 1 by more than is allowed.
     """
-    total, rounded = float(mass.sum()), float(rule_error.sum()) + ROUNDED
+    total, rounded = float(mass.sum()), float(rule_error.sum()) + SLACK
     if not 1 - MISSED - rounded - accuracy <= total <= 1 + rounded + accuracy:
         raise InvalidInputError(
             f"{key} must integrate to 1; received a density whose integral is {total:.13g}; normalize it, pass knots "
             "near its mass and its jumps, or pass the error of its values as accuracy",
             key,
         )
-    return mass, rule_error + (accuracy + ROUNDED) * mass, max(1 - total - rounded, 0.0)
+    return mass, rule_error + (accuracy + SLACK) * mass, max(1 - total - rounded, 0.0)
 
 
 def of_distributions(p: Function, q: Function, places: Array, accuracy: float) -> Cells:

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hockeystick import pairs  # modules of rare families are imported on first use
+from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.pairs.base import Array, DominatingPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
@@ -43,7 +44,6 @@ MOST = 200  # largest number of kinds of rounds that are composed without mergin
 TRIED = 2000  # largest number of kinds on which the contour engine, the best for many kinds, is still tried: some 5 s
 KINDS = 32  # number of kinds after merging: four compositions are evaluated, two sides in each of two directions
 MIXTURES = 192  # the same if some rounds are Gaussian, sampled or not: a contour is quick for these
-LEAST = 1e-300  # replaces smaller parameters where ratios are compared
 
 Parameters = tuple[float, ...]
 Made = Callable[[Parameters], DominatingPair]
@@ -204,7 +204,7 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
 
     def push(values: Array, counts: Array, family: Family) -> None:
         nonlocal number
-        logs = np.log(np.maximum(np.abs(values), LEAST))
+        logs = np.log(np.maximum(np.abs(values), SMALLEST_NORMAL))
         spread = logs.max(axis=0) - logs.min(axis=0)
         axis = int(np.argmax(spread))
         number += 1
@@ -216,7 +216,7 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     gaussian = any(_innermost(items[0][0].key) in (GaussianPair, pairs.PoissonSubstitutionPair) for items in families)
     while len(heap) < (MIXTURES if gaussian else KINDS) and heap[0][0] < 0:
         _, _, axis, values, counts, family = heapq.heappop(heap)
-        logs = np.log(np.maximum(np.abs(values[:, axis]), LEAST))
+        logs = np.log(np.maximum(np.abs(values[:, axis]), SMALLEST_NORMAL))
         high = logs > 0.5 * (logs.min() + logs.max())
         for part in (high, ~high):
             push(values[part], counts[part], family)

@@ -29,14 +29,13 @@ import numpy as np
 from hockeystick.numerics.legendre import RULE_ERROR, on_equal_panels
 from hockeystick.numerics.meet import crossing, outward
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import SMALLEST_NORMAL, UNIT_ROUNDOFF
 from hockeystick.values.side import Side
 
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover
 REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
 OUTER = 6.0  # at most half of 12.6, the smallest ``a + high``
 SURE = 40.0  # for a below minus this, delta is 1 up to e^-799, and x would lose its digits in the sum with a
-NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # largest mu for which both terms are integrated together
 MU_ROUNDINGS = 32  # relative roundings of mu and of a; a folded mu has four
 
@@ -83,7 +82,7 @@ def _log_delta_end(epsilon: float, mu: float, side: Side) -> float:
 
 def _log_end(a: float, mu: float, side: Side) -> float:
     if a < -SURE:  # then mu > 80, and 1 - delta is at most 2 phi(a) / |a| + phi(a) sqrt(pi / 2), below e^-799
-        return 0.0 if side is Side.ABOVE else -NEXT_TO_NOTHING
+        return 0.0 if side is Side.ABOVE else -SMALLEST_NORMAL  # more than e^-799, and far below any rounding
     scale = -0.5 * a * a if a > 0 else 0.0
     if mu <= TOGETHER:
         found = _integral(a, mu)

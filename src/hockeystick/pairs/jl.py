@@ -28,6 +28,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr
 
+from hockeystick.numerics.rounding import LARGEST
 from hockeystick.pairs.base import Array
 from hockeystick.pairs.knots import Cells, KnottedPair, spread_above
 
@@ -39,7 +40,6 @@ CELLS = 1500  # number of cells of X
 STEP = 0.04  # width of a cell of the loss in the bulk, in standard deviations
 BULK = 14.0  # standard deviations of the loss that are cut into cells of equal width
 GROWTH = 1.03  # ratio of the ends of a cell beyond the bulk
-MOST = 700.0  # losses from here on count as infinite: this affects no epsilon that is much smaller
 
 
 @lru_cache(maxsize=8)
@@ -54,7 +54,7 @@ def jl_pair(noise: float, projections: int) -> KnottedPair:
     deviation = 1 / noise  # of the loss, where the estimate of the norm is right
     middle = np.arange(0.0, BULK * deviation, STEP * deviation)
     beyond = [float(middle[-1])]
-    while beyond[-1] < MOST and float((weight * ndtr(-(beyond[-1] - mean**2 / 2) / mean)).sum()) > FAILED:
+    while beyond[-1] < LARGEST and float((weight * ndtr(-(beyond[-1] - mean**2 / 2) / mean)).sum()) > FAILED:
         beyond.append(beyond[-1] * GROWTH)
     ends = np.concatenate([middle, beyond[1:]])
     losses: Array = np.concatenate([-ends[:0:-1], ends])

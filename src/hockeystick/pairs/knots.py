@@ -70,8 +70,8 @@ class KnottedPair(DominatingPair):
     losses: tuple[float, ...]
     log_p: tuple[float, ...]
     log_q: tuple[float, ...]
-    only_p: float = 0.0
-    only_q: float = 0.0
+    only_p: float
+    only_q: float
 
     @classmethod
     def of(cls, losses: Array, q: Array, only_p: float = 0.0, only_q: float = 0.0) -> KnottedPair:
@@ -235,7 +235,7 @@ def merged_below(cells: Cells) -> KnottedPair:
     only_p = (cells.q == 0) & (cells.q_error == 0)
     seen = (p_least > 0) & (q_least > 0)
     if not (seen | (only_p & (p_least > 0))).any():
-        return KnottedPair((0.0,), (0.0,), (0.0,))  # two equal laws, which every pair dominates
+        return KnottedPair((0.0,), (0.0,), (0.0,), 0.0, 0.0)  # two equal laws, which every pair dominates
     ratio = p_least[seen] / (cells.q + cells.q_error)[seen] * (1 - ROUNDINGS)
     return KnottedPair.of(np.log(ratio), q_least[seen], float(p_least[only_p].sum()) * (1 - 1e-12))
 

@@ -60,7 +60,7 @@ class MixtureLocation:
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
-    missing: float = 0.0
+    missing: float
 
     @property
     def terms(self) -> int:

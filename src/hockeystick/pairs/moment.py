@@ -21,7 +21,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 
-DIRECT = 600.0  # exponents up to which e^y is formed
+DIRECT = 600.0  # exponents up to which e^y is formed: a double holds it, with room for factors
 CARE = 256 * UNIT_ROUNDOFF  # relative: a few dozen operations, each within a few units in the last place
 
 

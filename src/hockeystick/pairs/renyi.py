@@ -29,7 +29,7 @@ from hockeystick.pairs.composition import RenyiComposition
 STRIDE = math.log(3.0)  # of log t, while the minimum is being bracketed
 LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
 PRECISION = 1e-6  # of log t; the bound errs by its square
-SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
+SLACK = 64 * UNIT_ROUNDOFF  # relative: roundings of a sum of few terms or products
 MOMENT = 10e3
 """Work units of one moment of one kind of round, besides the time that the kind declares for ORDERS of them."""
 

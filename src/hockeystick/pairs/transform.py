@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 MOST_EVALUATIONS = 60_000_000  # of elementary functions on a line: beyond, they take seconds
-PIECE = 4096  # complex numbers per batch of logarithms: with temporaries, they stay in the cache
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -95,8 +95,8 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     three times the error, so that ``|m^k - e^(k value)| <= e^(k value) (e^(2k) - 1)`` still holds.
     """
     value, error = np.empty(m.shape, dtype=np.complex128), np.empty(m.shape)
-    for first in range(0, len(m), PIECE):
-        piece = slice(first, first + PIECE)
+    for first in range(0, len(m), BLOCK):
+        piece = slice(first, first + BLOCK)
         size = np.abs(m[piece])
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             value[piece], error[piece] = _guarded(np.log(size), np.angle(m[piece]), size, absolute[piece])

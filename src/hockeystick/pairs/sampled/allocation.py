@@ -42,6 +42,7 @@ import numpy.typing as npt
 from hockeystick.numerics.budget import allows
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.moment import DIRECT
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw, Groups
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
@@ -60,7 +61,6 @@ TOLERANCE = 1e-9  # of the remainders of a standalone bound
 FARTHEST = 300.0  # highest tilt of a line for add
 MANY, RARE = 1000, 1e-3  # steps from which on extremely improbable values of a step are left out
 OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # values of two terms of Lambda, for a search; denser in the middle
-DEEPEST = 600.0  # largest logarithm of 1 / density, within the range of a double
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
 def _normal(values: int, log_floor: float) -> tuple[Array, Array]:
     """Return values of a standard normal variable, spaced more closely around 0, and the logarithms of their masses."""
     place = np.linspace(-CLOSER, CLOSER, values)
-    reach = math.sqrt(2 * min(max(-log_floor, 20.0), DEEPEST))
+    reach = math.sqrt(2 * min(max(-log_floor, 20.0), DIRECT))
     x = reach * np.sinh(place) / math.sinh(CLOSER)
     log_mass = -0.5 * np.square(x) + np.log(np.cosh(place))
     return x, log_mass - math.log(float(np.exp(log_mass).sum()))

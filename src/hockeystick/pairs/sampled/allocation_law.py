@@ -41,6 +41,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import log_power, log_product, log_roundings
+from hockeystick.pairs.moment import DIRECT
 from hockeystick.pairs.sampled.allocation_columns import columns, matched
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +52,6 @@ FARTHEST = 27.0  # n mu: normal densities around it, and up to 10 beyond it, are
 MOST_ORDER = 56  # most integer moments that a line uses
 LEAST_HIGHEST = 3  # number of integer moments that a line needs
 TABLES = (32, 64, 128, 512, 2048)  # orders up to which integer moments are tabulated, in logarithms
-MOST_SQUARE = 600.0  # the same for the exponent of a variance, which is multiplied by counts
 
 OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN = 20e3, 20.0, 3.0, 0.2, 0.012
 """Costs in elementary functions, fitted to measured times: of a band; of a node; and, at each node, of a power of
@@ -110,7 +110,7 @@ class AllocationLaw:
     @property
     def variance(self) -> float:
         """The variance of Lambda under Q, ``(e^(mu^2) - 1) sum_j w_j^2``."""
-        return math.expm1(min(self.mu * self.mu, MOST_SQUARE)) * self.squares
+        return math.expm1(min(self.mu * self.mu, DIRECT)) * self.squares
 
     @property
     def like(self) -> AllocationLaw:

@@ -115,7 +115,7 @@ class RevealedPair(DominatingPair):
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
-    beyond: float = 0.0
+    beyond: float
 
     symmetric: ClassVar[bool] = True
 

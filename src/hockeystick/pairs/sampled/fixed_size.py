@@ -42,7 +42,6 @@ Array = npt.NDArray[np.float64]
 MAX_ORDER = 4096  # up to which the expansion is summed
 TABLES = (32, 128, 512, MAX_ORDER)  # orders up to which bounds are computed together
 MAX_DIFFERENCE = 256  # order up to which B_j is computed; a whole table takes some hundredths of a second
-LARGEST = 600.0  # log of the moments from which B_j is computed; beyond it B_j is no better than the moment
 CARE = 8 * UNIT_ROUNDOFF  # relative: the roundings of a step
 LOG_2, LOG_4 = math.log(2.0), math.log(4.0)  # factors of the two bounds
 
@@ -103,7 +102,7 @@ def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     size = (j + 4) * (1 + np.abs(chosen)) + np.abs(powers) + np.abs(bounds)
     terms = powers + chosen + bounds + CARE * size
     top = float(terms.max())
-    if top > LARGEST:
+    if top > moment.DIRECT:
         return moment.rounded_up(top + math.log(float(np.exp(terms - top).sum()) + math.exp(-top)), top)
     return moment.rounded_up(math.log1p(math.fsum(np.exp(terms))))
 
@@ -113,7 +112,7 @@ def _log_bounds(base: DominatingPair, most: int) -> Array:
     """Upper bounds on ``log Z_j`` for j = 2, ..., most."""
     j = np.arange(2.0, most + 1)
     largest = max(base.loss_range[1] + base.supremum_error, SMALLEST_NORMAL)
-    log_growth = math.log(math.expm1(largest)) if largest < LARGEST else math.inf
+    log_growth = math.log(math.expm1(largest)) if largest < moment.DIRECT else math.inf
     out: Array = np.minimum(LOG_2, j * log_growth) + np.array([base.log_moment(order) for order in j - 1])
     out += CARE * (4 + j + np.abs(out))
     differences = _log_even(base, min(most, MAX_DIFFERENCE))
@@ -128,7 +127,7 @@ def _log_even(base: DominatingPair, most: int) -> list[float]:
 
     ``B_j = E_Q (P/Q - 1)^j = sum_i (-1)^(j-i) C(j, i) E_Q (P/Q)^i``.
     """
-    while most >= 2 and base.log_moment(most - 1.0) > LARGEST:
+    while most >= 2 and base.log_moment(most - 1.0) > moment.DIRECT:
         most -= 2
     known = most >= 2 and ratio_moments(base, 0)
     return log_even_differences(partial(ratio_moments, base), most) if known else []

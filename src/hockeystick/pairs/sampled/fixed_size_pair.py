@@ -64,6 +64,7 @@ import numpy as np
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart
+from hockeystick.pairs.renyi import SLACK
 from hockeystick.pairs.sampled.poisson import (
     SAMPLED_SECONDS,
     BasePart,
@@ -76,7 +77,6 @@ CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord i
 LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
 LOG_TAIL = -120.0  # log of the part of a moment that is bounded rather than summed
 TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
-CARE = 64 * UNIT_ROUNDOFF  # relative: the roundings of a mass or of a term
 REST_UP = 8 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, because it is a difference of masses
 
 
@@ -213,7 +213,7 @@ class WithoutReplacementPair(DominatingPair):
             masses = self.base.smooth.masses(np.array([_start(self.base.smooth)]))
             apart += float(masses.p_above[0] - masses.q_above[0])
         same = float(with_record[atoms.loss == 0].sum())
-        return ((1 - self.rate) * max(apart, 0.0) + same) * (1 + CARE) + REST_UP
+        return ((1 - self.rate) * max(apart, 0.0) + same) * (1 + SLACK) + REST_UP
 
     @property
     def smooth(self) -> SmoothPart | None:
@@ -268,7 +268,7 @@ class WithoutReplacementPair(DominatingPair):
         slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * loss)
         f = _f(mixed_loss(loss + slip, self.rate), t)
         masses = smooth.masses(x)
-        care = CARE * (1 + np.square(x[:-1]))
+        care = SLACK * (1 + np.square(x[:-1]))
         mass = -np.diff(masses.q_above) + care * masses.q_above[:-1]
         size = masses.p_above[:-1] + np.exp(loss[:-1]) * masses.q_above[:-1]
         gap = np.exp(loss[:-1]) * np.expm1(np.diff(loss))
@@ -280,7 +280,7 @@ class WithoutReplacementPair(DominatingPair):
         base = self.base.atoms.loss
         seen = self._removed.atoms.kept((base > 0) & np.isfinite(base))
         total += float((np.exp(seen.log_q + seen.log_slip) * _f(seen.loss + seen.slip, t)).sum())
-        return moment.rounded_up(math.log1p((total + tail) * (1 + CARE * (4 + t))))
+        return moment.rounded_up(math.log1p((total + tail) * (1 + SLACK * (4 + t))))
 
     def _last_cell(self, t: float) -> tuple[float, float]:
         """Return the base loss at which the last cell ends, and a bound on the part of the moment beyond it."""

@@ -39,9 +39,6 @@ ComplexArray = npt.NDArray[np.complex128]
 
 MANY_NODES = 4000  # above which a longer step is searched, which takes a millisecond
 COARSEST = 5e-3  # largest tolerance: the step errs by about an eighth of it, and the range by a fortieth
-CLOSE = (
-    1e-3  # more than both together: log of the factor by which m(t) may exceed the sum, in the remainder of the step
-)
 PLAIN = 0.1  # fraction of the tolerance at which a rounding error of the plain form is negligible
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 HEIGHTS = np.append(0.0, np.linspace(0.1, 0.999, 12))  # of panels, tried, relative to the largest
@@ -130,7 +127,7 @@ class MixtureLine(SummedLine):
         """Return a bound at each s on the error of ``e^-top m`` due to the step of the trapezoid rule."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
         if self._panels is None:
-            main = math.log(2) + self.log_total + CLOSE - self.top + self._law.log_strip(self.a, self.t, s)
+            main = math.log(2) + self.log_total + COARSEST - self.top + self._law.log_strip(self.a, self.t, s)
         else:
             main = np.full(len(s), math.log(2) - self.top + float(self._panels.log_size(float(s.max()))[self._best]))
         with np.errstate(over="ignore"):

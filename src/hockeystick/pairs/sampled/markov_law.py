@@ -71,7 +71,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.exponential_sum import CHUNK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.moment import DIRECT
 from hockeystick.pairs.sampled.allocation_columns import short
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_series import Ray, Rows
@@ -86,10 +88,9 @@ PRICE, PRICE_OF_RING = 0.15, 0.03  # least gain in log(step) per unit of lift; w
 STRIP = 0.8  # a, relative to the widest strip
 PRECISION = 60  # decimals of the variances
 KEPT = 32  # cached rays
-CHUNK = 1 << 20  # complex numbers at once
 OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # cost, in elementary functions, of a product in a matrix, and of an entry
 FINER = float(np.finfo(np.longdouble).eps)  # rounding unit of a matrix before it is rounded to doubles
-LARGEST = 300.0  # exponent that a double holds, with room for another one
+LARGEST = DIRECT / 2  # exponent that a double holds, with room for another one
 GONE, LEAST_COSINE = 1e9, 1e-6  # ``|r Y|`` from which on ``e^(-r Y)`` is negligible, for cosines from this on
 NIL = 1e-300  # what underflows
 MOST_PLACES = 4000  # whose matrix fits in memory
