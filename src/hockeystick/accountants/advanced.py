@@ -20,9 +20,9 @@ own privacy curve, in both directions, and rounded up. Simple composition is use
 given epsilon, the answer is the smallest delta at which the bound on epsilon is at most the given one.
 
 Cost: a few inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure:
-per-round guarantees ignore that a sampled round rarely has a large loss; for DP-SGD epsilon is tens to hundreds of
+per-round guarantees ignore that a sampled round rarely has a large loss; for DP-SGD, epsilon is tens to hundreds of
 times too large. Even if the plan has only the direction ``add`` or ``remove``, the bound also depends on the opposite
-one.
+direction.
 """
 
 from __future__ import annotations

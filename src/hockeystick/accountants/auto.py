@@ -2,8 +2,8 @@
 
 Certified on both sides; each direction is computed separately, and the maximum is taken last.
 
-Cost: that of the engine used, some milliseconds for most plans. Known failure: if the interval is wider than requested,
-or has no finite upper end, the result gives the reason; no failure is silent.
+Cost: the cost of the engine used, a few milliseconds for most plans. Known failure: the interval may be wider than
+requested or have no finite upper end; the result then gives the reason, so no failure is silent.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ private. Every split of delta between the rounds gives a bound. The smaller one 
 proportion to the epsilons at equal parts. Each round's epsilon is read from its own privacy curve, and rounded up. At
 delta 0, epsilon is the sum of the rounds' largest losses.
 
-Cost: two inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
-grows in proportion to the number of rounds, while the truth grows as its square root; for DP-SGD epsilon is hundreds of
-times too large. A delta below e^-650 is returned as e^-650 unless it is 0.
+Cost: two inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure: the
+reported epsilon grows in proportion to the number of rounds, but the true epsilon grows as its square root; for DP-SGD,
+the reported epsilon is hundreds of times too large. A delta below e^-650 is returned as e^-650 unless it is 0.
 """
 
 from __future__ import annotations

@@ -11,10 +11,11 @@ Gauss-Legendre panels of about half a turn of the integrand, and ends where ``|p
 lattice (randomised response), phi is periodic: the outer integral is then a finite sum over one period, exact up to
 rounding.
 
-Cost: nodes of the densities times points of the outer integral, whatever the number of rounds. Known failure: delta is
-the difference of one distribution function and e^eps times another, each accurate to about 1e-15 (on a lattice, to that
-times the number of rounds). A small delta is lost in this rounding noise, and is refused. Also refused are losses whose
-phi decays too slowly or not at all: those with atoms off a lattice (Laplace noise), and those of few rounds.
+Cost: the number of nodes of the densities times the number of points of the outer integral, whatever the number of
+rounds. Known failure: delta is the difference of one distribution function and e^eps times another. Each is accurate to
+about 1e-15, or on a lattice to 1e-15 times the number of rounds. A smaller delta is lost in these rounding errors, so
+the method refuses it. The method also refuses losses whose phi decays too slowly or not at all: losses with atoms off a
+lattice (Laplace noise), and losses of few rounds.
 """
 
 from __future__ import annotations

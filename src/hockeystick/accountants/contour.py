@@ -3,9 +3,9 @@
 Certified on both sides, for compositions of Gaussian rounds or of many Laplace rounds, sampled or not; some of the
 rounds may be black boxes.
 
-Cost: some hundred evaluations of the characteristic function of each distinct round, whatever the number of rounds.
-Known failure: compositions whose contour sum would be too long are refused, such as few Gaussian rounds at a tiny
-sampling rate, or few Laplace rounds (whose atoms ``auto`` handles separately).
+Cost: about a hundred evaluations of the characteristic function of each distinct round, whatever the number of rounds.
+Known failure: the method refuses compositions whose contour sum would be too long, such as a few Gaussian rounds at a
+tiny sample rate, or a few Laplace rounds (whose atoms ``auto`` handles separately).
 """
 
 from __future__ import annotations

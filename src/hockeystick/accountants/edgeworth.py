@@ -14,11 +14,11 @@ deviation under P, and ``He_j`` the Hermite polynomials. Then (and likewise unde
 sums, also for unequal rounds. The answer for a given delta is the smallest epsilon at which the estimate falls to
 delta. The failure probability of black boxes is added to delta in full.
 
-Cost: a few moments for each kind of round, however many rounds there are. Known failure: an estimate only, which may be
-too large or too small. The corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not
-shrink with delta. Far in the tail the errors of the two probabilities no longer cancel. The estimate may then be
-negative, and is refused; or it may rise with epsilon, which the reason of the result states. The tails of losses on a
-lattice (randomised response, black boxes) have jumps; the expansion has none.
+Cost: a few moments for each kind of round, whatever the number of rounds. Known failure: the result is only an
+estimate, which may be too large or too small. The corrections are powers of 1/sqrt(rounds) times polynomials in z, so
+the error does not shrink with delta. Far in the tail, the errors of the two probabilities no longer cancel. The
+estimate may then be negative, and the method refuses it. It may also rise with epsilon; the reason of the result then
+says so. The tails of losses on a lattice (randomised response, black boxes) have jumps, but the expansion has none.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Cost: ``n log n`` per distinct round, whatever the counts. Known failure: roundi
 The interval for epsilon is therefore about ``2Lk/n`` wide. A delta below about 1e-10 is smaller than the transform's
 rounding error. ``rounding=2`` uses the bounds of 2021 for the sampled Gaussian as they are published: step functions
 above and below its density omega (``accountants/shared/density_errors.py``). Over k rounds, with gap h, the masses of a
-step function are off by a factor of ``e^(k h sup omega)``, so that this method needs some hundred times as many points.
+step function are off by a factor of ``e^(k h sup omega)``, so this method needs about a hundred times as many points.
 The estimate of 2020 has no known error bound: its points are too far apart where the density is steep, near the least
 loss, and it moves atoms to grid points.
 

@@ -18,10 +18,10 @@ of the losses,
 
     delta = Q((eps - m) / s) - e^(eps - m + s^2 / 2) Q((eps - m + s^2) / s),   Q the normal tail.
 
-Cost: arithmetic. Known failure: an estimate only, which may be too large or too small. It treats the tails of the loss
-as normal. With sampled rounds they are heavier, so that the estimate of epsilon is too small at small delta (Gopi, Lee,
-Wutschitz 2021 [GLW21], Figure 1): for noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it gives 1.04, and the truth is
-1.66.
+Cost: a few arithmetic operations. Known failure: the result is only an estimate, which may be too large or too small.
+The method treats the tails of the loss as normal. The tails of sampled rounds are heavier, so the estimate of epsilon
+is too small at small delta (Gopi, Lee, Wutschitz 2021 [GLW21], Figure 1). For noise multiplier 0.8, sample rate 0.004,
+1000 rounds and delta 1e-6, the estimate is 1.04, and the true epsilon is 1.66.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Certified on both sides, for any pair and any mixture of rounds.
 
-Cost: the number of grid points grows with the square root of the number of rounds and as the inverse square root of
-the gap. It is limited by a budget of work: for sampled rounds, the gap of 1e-3 is reached up to about 1e7 rounds.
-Known failure: a loss with most of its mass close together and a little mass far away needs too many grid points; the
-interval is then wider, and the result gives the reason.
+Cost: the number of grid points grows with the square root of the number of rounds and as the inverse square root of the
+gap. A work limit bounds this number: for sampled rounds, the engine reaches the gap of 1e-3 up to about 1e7 rounds.
+Known failure: if most of the mass of a loss is close together and a little mass is far away, the loss needs too many
+grid points; the interval is then wider, and the result gives the reason.
 """
 
 from __future__ import annotations

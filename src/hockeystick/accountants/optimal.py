@@ -15,11 +15,11 @@ If all rounds are black boxes or randomised response, this formula is exact, and
 round is replaced by a black box, with an (epsilon_i, delta_i) read from the round's own privacy curve in both
 directions. The result is then an upper bound. Half of delta, none or all of it is reserved for delta'.
 
-Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of all counts but the largest; on the grid
-about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees ignore that a sampled round rarely has a large
-loss; for DP-SGD epsilon is tens to hundreds of times too large. Even if the plan has only the direction ``add`` or
-``remove``, the bound also depends on the opposite one. If the result is an upper bound, the answer for a given epsilon
-is the smallest delta at which the bound on epsilon is at most the given one.
+Cost: for n rounds of one kind, sqrt(n) terms; for several kinds, as many terms as the product of all counts except the
+largest; on the grid, about ``n^2 sum epsilon_i / error`` terms. Known failure: per-round guarantees ignore that a
+sampled round rarely has a large loss; for DP-SGD, epsilon is tens to hundreds of times too large. Even if the plan has
+only the direction ``add`` or ``remove``, the bound also depends on the opposite direction. If the result is an upper
+bound, the answer for a given epsilon is the smallest delta at which the bound on epsilon is at most the given one.
 """
 
 from __future__ import annotations

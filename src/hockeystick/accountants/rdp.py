@@ -10,7 +10,7 @@ K(t) of the loss at t = 1, 2, ..., 32, and Markov's inequality, ``delta = e^(K(t
 ``t^t / (1 + t)^(1 + t)`` of the conversion of [CKS20]. It is a valid but looser upper bound.
 
 Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: each bound uses only one
-moment of the loss, and is therefore usually 5 to 15 % above the true epsilon. It is far higher if large losses are rare
+moment of the loss, so it is usually 5 to 15 % above the true epsilon. The bound is far higher if large losses are rare
 (small rates with little noise). There is no lower end.
 """
 
