@@ -14,8 +14,8 @@ subtracted from the lower one.
 Cost: ``2 log2 k`` convolutions of n buckets for each kind of round and each bound, twice that with the correction.
 Known failure: plain rounding moves epsilon by up to ``k h``, at first order. With the correction the shift is of second
 order in k h, but only while k h is small compared with the standard deviation of the losses. For many rounds in few
-buckets, the correction undoes no rounding, and the interval is wide. The rounding errors of the Fourier transforms are relative to
-1. A delta below about ``1e-12 k`` is therefore refused, or bounded from above only.
+buckets, the correction undoes no rounding, and the interval is wide. The rounding errors of the Fourier transforms are
+relative to 1. A delta below about ``1e-12 k`` is therefore refused, or bounded from above only.
 """
 
 from __future__ import annotations

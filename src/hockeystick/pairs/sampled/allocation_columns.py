@@ -49,7 +49,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.exponential_sum import BLOCK, CHUNK
+from hockeystick.numerics.arrays import CHUNK
+from hockeystick.numerics.exponential_sum import BLOCK
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
 from hockeystick.pairs.moment import DIRECT

@@ -71,7 +71,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.exponential_sum import CHUNK
+from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.moment import DIRECT
 from hockeystick.pairs.sampled.allocation_columns import short
