@@ -179,7 +179,8 @@ def enclosed(lower: float, upper: float, reason: str | None = None, lean: float 
 def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]) -> A:
     """Return the answer ``found``, with its lower end replaced if rounds have separate upper and lower pairs.
 
-    The lower end is then computed from the lower pairs. If the method does not apply to them, there is no lower end.
+    The lower end is then computed from the lower pairs. If the method does not apply to them, or bounds them only from
+    above, there is no lower end.
     """
     if not isinstance(found, Bound) or directions.tight or not directions.known_from_below:
         return found
@@ -187,7 +188,9 @@ def _from_below(directions: Directions, found: A, ask: Callable[[Directions], A]
     try:
         below: list[Answer] = [ask(Directions.of_pairs({Direction.REMOVE: each})) for each in rounds]
     except NotApplicableError:
+        below = []
+    best = max((each for each in below if isinstance(each, Bound)), key=lambda each: each.lower, default=None)
+    if best is None:
         return cast(A, from_above(found))
-    best = max((each for each in below if isinstance(each, Bound)), key=lambda each: each.lower)
     log_lower = best.log_delta.lower if isinstance(best, DeltaBound) else best.lower
     return cast(A, raised(found, best.lower, log_lower, f"besides the method's own error, {width_of(directions.why)}"))
