@@ -25,7 +25,9 @@ from typing import Any
 import hockeystick as hs
 from hockeystick.values.bounds import Answer
 
-KNOWN = {mechanism.name for mechanism in (hs.Gaussian, hs.Laplace, hs.RandomizedResponse, hs.ApproximateDP)}
+KNOWN = {mechanism.name for mechanism in (
+    hs.Gaussian, hs.Laplace, hs.RandomizedResponse, hs.ApproximateDP, hs.DiscreteGaussian, hs.DiscreteLaplace
+)}  # fmt: skip
 
 GAPS = {"contour": 1e-6, "direct": 1e-6}
 """The relative gaps that are promised by engine; 1e-3 elsewhere."""

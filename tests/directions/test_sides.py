@@ -221,7 +221,8 @@ def test_mass_at_infinite_loss_has_sides_too() -> None:
     assert epsilon(least, delta=0.0).upper == 1.5
 
 
-PLAN = hs.Plan([hs.Round(Bracketed(0.09, 0.11), count=100), hs.Round(hs.Gaussian(10.0))])
+HIGH = 1 / (1 / 0.11)  # the mu of Gaussian noise 1 / 0.11
+PLAN = hs.Plan([hs.Round(Bracketed(0.09, HIGH), count=100), hs.Round(hs.Gaussian(10.0))])
 LEAST, MOST = (hs.Plan([hs.Round(hs.Gaussian(1 / mu), count=100), hs.Round(hs.Gaussian(10.0))]) for mu in (0.09, 0.11))
 
 
@@ -233,7 +234,7 @@ def test_a_plan_has_both_ends() -> None:
     assert found.reason == "the interval is as narrow as current theory allows: a toy's distance is not known"
     delta = PLAN.delta(2.0)
     assert (delta.lower, delta.upper) == (LEAST.delta(2.0).lower, MOST.delta(2.0).upper)
-    again = hs.Plan([hs.Round(Bracketed(0.09, 0.11), hs.Poisson(1.0), 100), hs.Round(hs.Gaussian(10.0))])
+    again = hs.Plan([hs.Round(Bracketed(0.09, HIGH), hs.Poisson(1.0), 100), hs.Round(hs.Gaussian(10.0))])
     assert again.epsilon(1e-6).ends == found.ends
 
 

@@ -262,7 +262,7 @@ def test_a_search_that_is_out_of_work_ends_and_says_so(monkeypatch: pytest.Monke
     plan = hs.dp_sgd(1.1, sample_rate=0.01, steps=1100, adjacency="replace-one")
     target = targets.Epsilon(4.0, delta=1e-6)
     whole = hs.calibrate(plan, "noise-multiplier", target)
-    monkeypatch.setattr(budget, "CALL", 1e6)  # units: one question takes more
+    monkeypatch.setattr(budget, "CALL", 4e6)  # units: one question takes more
     found = hs.calibrate(plan, "noise-multiplier", target)
     assert whole.limited is None
     assert found.limited is not None

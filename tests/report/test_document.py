@@ -489,10 +489,10 @@ def test_a_report_says_first_that_a_guarantee_is_no_protection(noise: float, sai
 
 def test_a_report_says_how_large_delta_is_for_the_records() -> None:
     plan = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=1)
-    (said,) = [text for text in _questions(plan) if text.startswith("Delta is far below")]
+    (said,) = [text for text in _questions(plan) if text.startswith("Delta is much smaller")]
     assert said.endswith(": delta times the 60,000 records of the plan is 0.600.")
-    (unknown,) = [text for text in _questions(hs.dp_sgd(1.1, 0.01, 10)) if text.startswith("Delta is far below")]
-    assert unknown == "Delta is far below one divided by the number of people."
+    (unknown,) = [text for text in _questions(hs.dp_sgd(1.1, 0.01, 10)) if text.startswith("Delta is much smaller")]
+    assert unknown == "Delta is much smaller than 1 divided by the number of people."
 
 
 def _questions(plan: hs.Plan) -> list[str]:

@@ -32,7 +32,7 @@ from hockeystick.numerics.budget import allows
 from hockeystick.numerics.legendre import RULE_ERROR, on_panels, panel_count
 from hockeystick.numerics.meet import outward
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.rounding import LARGEST, SMALLEST_NORMAL, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair, SmoothPart
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
@@ -47,6 +47,7 @@ MOST_SUMS = 200_000  # sums of losses of several purely atomic rounds, which are
 MAX_PANELS = 20_000  # of one integral
 PANEL = 4e3  # units of work of one panel
 DEEPEST = -1e40  # log of the smallest P-mass considered
+LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``: gives a scale where the loss nearly equals epsilon
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
 
@@ -221,7 +222,7 @@ def _integral(
     log_p, loss = by_blocks(smooth.log_p, x), by_blocks(smooth.loss, x)
     down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
     share = -np.expm1(down)
-    scale = float((log_p + np.log(np.maximum(np.abs(share), SMALLEST_NORMAL))).max())
+    scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
     if not float((log_p - scale).max()) < LARGEST:  # hardly any mass is left; its parts have no doubles
         raise NotApplicableError("the mass of one round beyond epsilon is too small beside its densities")
     mass = weight * np.exp(log_p - scale)

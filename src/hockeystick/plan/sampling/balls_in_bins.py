@@ -63,7 +63,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair
 from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.mixture import MixturePair
@@ -88,6 +88,7 @@ MOST_RATE, MOST_EPOCHS, MOST_ONCE, MOST_KEPT = 0.99, 16, 1024, 256
 
 SHARES = np.linspace(0.0, 0.98, 50)  # values of c that are tried, as shares of d
 LEAST_RATE = 1e-6  # least lambda
+SLIP = 1e-12  # relative margin for the roundings of a quotient, a root or a power
 
 MOST_SHIFTS = 32  # of different shifts in the lower mixture
 
@@ -169,7 +170,7 @@ class BallsInBins(Sampling):
             above.append((second, JointPair(((GaussianPair(math.sqrt(shared)), 1), (AllocationPair(law, add), 1)))))
         below: list[DominatingPair] = []
         if found.along is not None:
-            below.append(_mixture(found.along / noise * (1 - SPARE), add))
+            below.append(_mixture(found.along / noise * (1 - SLIP), add))
         if found.evenly:
             below.append(_equal(self.bins, found.least, found.least_between, noise, -1, add))
         laws = [_markov(grouped.run_of(mechanism), self.bins, side) for side in (-1, 1)]
@@ -235,7 +236,7 @@ def _products(strategy: Strategy, magnitudes: Strategy, bins: int) -> _Products:
     low = np.maximum(gram - doubt, 0.0) if strategy.nonnegative else gram - doubt
     # a sum of b numbers errs by b roundings of the sum of their sizes
     care = 4 * (bins + 4) * UNIT_ROUNDOFF * (np.abs(gram) + doubt).sum(axis=1)
-    along = (low.sum(axis=1) - care) / math.sqrt(float((gram + doubt).sum() + care.sum())) * (1 - SPARE)
+    along = (low.sum(axis=1) - care) / math.sqrt(float((gram + doubt).sum() + care.sum())) * (1 - SLIP)
     return _Products(
         float(high.max()),
         np.array([max(float(high.diagonal(distance).max()), 0.0) for distance in range(bins)]),
@@ -262,15 +263,15 @@ def chained(own: float, between: Array) -> tuple[float, float, MarkovLaw] | None
         for shared in own * SHARES:
             rest = own - shared
             excess = np.maximum(between[1:bins] - shared, 0.0) / rest
-            rate = max(float((excess ** (1 / distance)).max()) * (1 + SPARE), LEAST_RATE)
+            rate = max(float((excess ** (1 / distance)).max()) * (1 + SLIP), LEAST_RATE)
             if rate <= MOST_RATE and bins <= MOST_ONCE:
                 terms = np.log(2 * (bins - distance)) + rest * rate**distance
                 second = shared + np.logaddexp(math.log(bins) + rest, np.logaddexp.reduce(terms)) - 2 * math.log(bins)
-                found.append((float(second), float(shared) * (1 + SPARE), rate, float(rest), bins))
+                found.append((float(second), float(shared) * (1 + SLIP), rate, float(rest), bins))
     if not found:
         return None
     second, shared, rate, rest, bins = min(found)
-    mu = math.sqrt(rest * (1 - rate) * (1 + rate)) * (1 + SPARE)
+    mu = math.sqrt(rest * (1 - rate) * (1 + rate)) * (1 + SLIP)
     return second, shared, MarkovLaw(mu, rate, bins, 1, stationary=True)
 
 
@@ -279,7 +280,7 @@ def _mixture(shifts: Array, add: bool) -> DominatingPair:
     low, high = float(shifts.min()), float(shifts.max())
     if len(set(shifts.tolist())) > MOST_SHIFTS:
         step = (high - low) / MOST_SHIFTS
-        shifts = np.minimum(shifts, (low + step * np.floor((shifts - low) / step)) * (1 - SPARE))
+        shifts = np.minimum(shifts, (low + step * np.floor((shifts - low) / step)) * (1 - SLIP))
     counts = Counter(shifts.tolist())
     if len(counts) == 1:
         return GaussianPair(low)
