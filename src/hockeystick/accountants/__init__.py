@@ -18,8 +18,8 @@ class Accountants(UserDict[str, Accountant]):
     """Accountants by name, in the order of the names given; each is imported on first use.
 
     The name determines the class and the file: ``saddle-point`` is the class ``SaddlePointAccountant`` of the file
-    ``saddle_point.py``, with its options at their defaults. ``auto``, the default, is imported with the library, so
-    that its first answer is not delayed.
+    ``saddle_point.py``, with its options at their defaults. ``auto``, the default, is imported at once, so that its
+    first answer is not delayed.
 
     Args:
         names: names of the accountants with a file in this folder.
@@ -99,7 +99,7 @@ OTHER_NAMES = {
     "pld": "connect-the-dots",
     "renyi": "rdp",
 }
-"""Names of accountants elsewhere; dp_accounting's PLDAccountant connects the dots by default."""
+"""Accountant for each name used elsewhere; dp_accounting's PLDAccountant uses Connect-the-Dots by default."""
 
 
 __all__ = ["ACCOUNTANTS", "Accountant", "accountant_named"]

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from hockeystick.values.bounds import Answer, DeltaAnswer
 
 ASKED = ("epsilon", "delta")
-"""Arguments of ``Plan.epsilon`` and ``Plan.delta`` themselves, often mistaken for options."""
+"""Arguments of ``Plan.epsilon`` and ``Plan.delta`` that users often give as options of an accountant."""
 
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """Named method of accounting; its options are the fields of a frozen dataclass, each annotated with its domain.
+    """Method that computes epsilon and delta of a plan, with a name by which users select it.
+
+    A subclass with options is a frozen dataclass: each field is an option, annotated with its domain.
 
     Attributes:
         name: name, as given to ``accountant=`` and ``--accountant``.

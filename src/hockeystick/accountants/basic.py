@@ -43,9 +43,9 @@ class BasicAccountant(UpperBoundAccountant[tuple[Kinds, Composition]]):
         ]
 
     def epsilon_above(self, rounds: tuple[Kinds, Composition], delta: float) -> float:
-        """Return the sum of per-round epsilons at a good split of delta, or the sum of the largest losses.
+        """Return the smaller of two sums: of per-round epsilons at a good split of delta, and of the largest losses.
 
-        The smaller of the two sums is returned, where both are valid.
+        The second sum is used only if delta is at least the sum of the rounds' masses at infinite loss.
         """
         kinds, composition = rounds
         if not kinds:

@@ -51,7 +51,7 @@ NO_LATTICE = (
     "the losses of the rounds lie on no common lattice of manageable size, so their characteristic function does "
     "not decay; use accountant 'contour' or 'grid'"
 )
-"""Reason for refusing rounds of randomised response and black boxes only."""
+"""Reason for refusing a plan of randomised response and black boxes whose losses have no common lattice."""
 
 TOLERATED = 0.01  # largest noise, as a fraction of delta
 
@@ -123,7 +123,7 @@ def _epsilon(composition: Composition, delta: float) -> float:
     if _difference(tails, 0.0) <= delta:
         return 0.0
     heard = delta * TOLERATED / tails.noise - 1
-    high = min(math.log(heard), tails.reach) if heard > 0 else -math.inf  # beyond it the noise exceeds delta
+    high = min(math.log(heard), tails.reach) if heard > 0 else -math.inf  # at a larger epsilon, the noise exceeds delta
     if high <= 0 or _difference(tails, high) > delta:
         raise NotApplicableError(_noisy(tails, delta, max(high, 0.0)))
     return root(lambda at: _difference(tails, at) - delta, 0.0, high, xtol=1e-13, rtol=1e-13)
@@ -131,7 +131,7 @@ def _epsilon(composition: Composition, delta: float) -> float:
 
 def _difference(tails: Tails, epsilon: float) -> float:
     p, q = tails.at(epsilon)
-    return p - math.exp(min(epsilon, LARGEST)) * q  # beyond it there is only noise, which is refused
+    return p - math.exp(min(epsilon, LARGEST)) * q  # a larger epsilon leaves only noise, and is refused
 
 
 def _noisy(tails: Tails, delta: float, epsilon: float) -> str:
@@ -205,7 +205,7 @@ def _values(rounds: list[Laws], width: float) -> tuple[Array, Array, ComplexArra
     """
     unit, rule_weight = rule(NODES)
     nodes = sum(len(law.losses) for law in rounds)
-    block = max(int(2e6 / (nodes * NODES)), 1)  # panels
+    block = max(int(2e6 / (nodes * NODES)), 1)  # panels in a block
     parts: list[tuple[Array, Array, ComplexArray]] = []
     start, spent = 0, 0.0
     while True:

@@ -34,11 +34,11 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
-WIDTH = 1e-3  # default gap in losses; also the relative width of epsilon for which the error formula narrows that gap
+WIDTH = 1e-3  # default gap of losses, and the relative width of epsilon for which a formula narrows it
 LEAN = 1 / 3  # place of the estimate between the ends, where the leading errors of both cancel
-MAX_ORDER = 1e4  # largest order in the error formula, which is meaningless near the end of a bounded loss
+MAX_ORDER = 1e4  # largest Renyi order in the error formula, which fails near the largest loss of a bounded law
 NOTHING_SEEN = f"no tangents exist beyond a loss of {-LEAST_LOG_DELTA:.0f}, where probabilities under Q underflow"
-"""Reason for a wide interval, or a missing lower end, if delta depends on such losses."""
+"""Reason for a wide interval or a missing lower end: delta depends on losses without tangents."""
 
 ALL_INFINITE = "up to rounding, a round has no probability at finite losses; use accountant 'contour'"
 """Reason for refusing a plan whose rounds have infinite losses only."""
@@ -63,9 +63,10 @@ class ConnectTheDotsAccountant(BracketAccountant):
     summary = "certified: chords and tangents of the privacy curve on a lattice, composed by FFT"
 
     def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
-        """Return a lower end, at which the lower law's delta exceeds the target, and an upper end, by the upper law.
+        """Return certified ends of epsilon.
 
-        At the upper end, the delta of the upper law is at most the target.
+        At the lower end, the delta of the lower law exceeds the target. At the upper end, the delta of the upper law is
+        at most the target.
         """
         least, most = map(math.log, deltas)
         guess = guessed_epsilon(composition, least)

@@ -40,8 +40,8 @@ from hockeystick.values.bounds import DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
 MAX_DEVIATIONS = 40.0  # largest distance from the mean, in standard deviations
-LARGEST_COEFFICIENT = 1e280  # largest coefficient: times the fifth power of MAX_DEVIATIONS it is still a double
-POINTS = 4001  # points of the grid for the first epsilon whose estimate is at most delta
+LARGEST_COEFFICIENT = 1e280  # largest coefficient; its product with the fifth power of MAX_DEVIATIONS is finite
+POINTS = 4001  # points of the grid in the search for the first epsilon whose estimate is at most delta
 CUMULANTS_OVERFLOW = (
     "the standardised cumulants exceed the range of a double, because large losses are too rare for so few rounds "
     "to be near normal; use accountant 'contour'"

@@ -52,7 +52,7 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 Group = tuple[tuple[int, int], ...]
-"""Pairs (index of a law, its count in the group)."""
+"""Rounds of one group: pairs (index of a law, number of its rounds in the group)."""
 
 MAX_GROUPED_POINTS = 9_000_000
 """Largest number of points of all groups' windows, times kinds of sums in each: about 1.5 seconds for both ends."""
@@ -104,8 +104,8 @@ class EvolvingAccountant(CouplingAccountant):
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
         """Return the rounded laws whose composition is the sum of all rounds.
 
-        They are the laws of the groups after both stages, or the laws of the rounds after the first one if the rounds
-        are few.
+        They are the laws of the groups after both stages. If the rounds are too few for groups, they are the laws of
+        the rounds after the first stage.
 
         Raises:
             NotApplicableError: a lattice has too many points, or the domains would lose more mass than ``delta_error``
@@ -198,7 +198,7 @@ class Grouped(NamedTuple):
             size = math.fsum(count * abs(law.mesh.kappa) for law, count in counted) + abs(log_scale)
             relative = 2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + size)
             scale = math.exp(log_scale) * (1 + side * relative)
-            # drops masses within the transform's error: each is at most twice it, and a tilt would amplify the tail
+            # drops masses below the transform's error: they are at most twice this error, and a tilt would amplify them
             seen = power.values > power.error
             ends.append(np.where(seen, power.values + side * power.error, 0.0) * scale)
             error, lost = n * power.error * scale, 2 * (n - int(seen.sum())) * power.error * scale
@@ -213,9 +213,9 @@ class Grouped(NamedTuple):
 
 
 def _groups(counts: list[int]) -> list[tuple[Group, int]]:
-    """Divide the rounds into groups, each of about the square root of the number of all rounds.
+    """Divide k rounds into groups of about sqrt(k) rounds, and return each group with its multiplicity.
 
-    Equal rounds are grouped first; the list is empty if one group would hold all rounds.
+    Equal rounds are grouped first. The list is empty if one group would hold all rounds.
     """
     size = max(math.ceil(math.sqrt(sum(counts)) - 1e-9), 2)
     if sum(counts) <= size:

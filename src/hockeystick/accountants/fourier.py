@@ -193,7 +193,7 @@ class Composed:
     def of(cls, rounds: lattice.Laws, grid: LossGrid) -> Composed:
         """Return the composition of rounds on the grid, each repeated as often as its count.
 
-        Mass outside the window is not accounted for; that is left to the caller.
+        The caller must account for mass outside the window.
         """
         total = sum(count for _, count in rounds)
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
@@ -223,8 +223,8 @@ class WithErrors:
 
     Attributes:
         composed: composition of the densities.
-        below: the true delta is at least the computed one minus this.
-        above: the true delta is at most the computed one plus this.
+        below: bound on the computed delta minus the true delta.
+        above: bound on the true delta minus the computed delta.
     """
 
     composed: Composed
@@ -249,7 +249,7 @@ class WithErrors:
         composed = Composed.of(rounds, grid)
         if not law.mass.any():
             return cls(composed, 1.0, 1.0)
-        # grid points err by roundings of L, and delta by as much
+        # grid points are off by a few roundings of L, which changes delta by as much
         noise = composed.noise + 64 * UNIT_ROUNDOFF * (1 + grid.length)
         both = errors.discretisation(count) + errors.rounding(count, error) + noise
         window = lattice.window_on(rounds, 0.0, -grid.length, grid.length)

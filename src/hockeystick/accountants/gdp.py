@@ -80,7 +80,8 @@ class GdpAccountant(PublishedAccountant):
     The replacement is exact for Gaussian rounds, and otherwise the limit of many rounds.
 
     Args:
-        own_moments: 1 to replace the loss by the normal law with its mean and variance, unless an exact answer exists.
+        own_moments: 1 to replace the sum of the losses by the normal law with its mean and variance, unless all rounds
+            are Gaussian.
     """
 
     own_moments: Annotated[
@@ -91,7 +92,7 @@ class GdpAccountant(PublishedAccountant):
     summary = "certified for unsampled Gaussian rounds, otherwise an estimate: the central limit theorem"
 
     def epsilon_at(self, directions: Directions, delta: float) -> Answer:
-        """Return epsilon on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
+        """Return a certified interval for epsilon if all rounds are Gaussian, else the estimate by the limit law."""
         found = compositions(directions)
         exact = _exact(found)
         if exact is not None:
@@ -107,7 +108,7 @@ class GdpAccountant(PublishedAccountant):
         return Estimate(value, self.name, direction.value, doubt)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaAnswer:
-        """Return delta on the Gaussian experiment's curve: certified if all rounds are Gaussian, else an estimate."""
+        """Return a certified interval for delta if all rounds are Gaussian, else the estimate by the limit law."""
         found = compositions(directions)
         exact = _exact(found)
         if exact is not None:
@@ -135,7 +136,7 @@ class GdpAccountant(PublishedAccountant):
 def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, float] | None:
     """Return the direction with the largest mu, and this mu, if all rounds are Gaussian; ``None`` otherwise.
 
-    Gaussian rounds have been merged into one before.
+    The given compositions have all Gaussian rounds merged into one.
     """
     found: list[tuple[Direction, float]] = []
     for direction, composition in directions:
@@ -162,10 +163,13 @@ class NormalLaw(NamedTuple):
 
     @classmethod
     def of(cls, composition: Composition, own_moments: int) -> NormalLaw:
-        """Return the normal law with the losses' own mean and variance, or else the loss of one Gaussian experiment.
+        """Return the normal law for a composition.
+
+        It has the mean and variance of the summed loss if ``own_moments`` is 1; otherwise it is the loss of a Gaussian
+        experiment.
 
         Raises:
-            NotApplicableError: the variance overflows.
+            NotApplicableError: the variance exceeds the range of a double.
         """
         total = moments(composition)
         variance = total.square if own_moments else total.variance

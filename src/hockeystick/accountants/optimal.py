@@ -1,4 +1,4 @@
-"""``optimal``: optimal composition of per-round (epsilon, delta). Certified if nothing else is known of the rounds.
+"""``optimal``: optimal composition of per-round (epsilon, delta). Certified for black boxes, else an upper bound.
 
 Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.3: the worst (epsilon_i, delta_i)-differentially private mechanism fails
 (its loss is infinite) with probability delta_i, and is randomised response otherwise. Let ``delta'(epsilon)`` be the
@@ -50,8 +50,8 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
-MAX_WORK = 3e8  # most terms of the rounded law: seconds
-DEPTH = 45.0  # e-folds below the target at which masses are neglected
+MAX_WORK = 3e8  # largest number of additions for the rounded law, which take some seconds
+DEPTH = 45.0  # log of the ratio of the target delta to the masses that are neglected
 Boxes = Sequence[tuple[float, int]]
 
 
@@ -60,7 +60,7 @@ class OptimalAccountant(SplitAccountant):
     """Accountant by optimal composition of (epsilon_i, delta_i) guarantees.
 
     Args:
-        error: absolute error of epsilon if epsilons must be rounded to a grid.
+        error: absolute error of the composed epsilon if the epsilons of the rounds must be rounded to a grid.
     """
 
     error: Annotated[float, domains.POSITIVE.of("absolute error of epsilon if many epsilons differ")] = 1e-3
@@ -84,7 +84,7 @@ class OptimalAccountant(SplitAccountant):
         return bounded_delta(directions, epsilon, self.name, self._log_delta_ends)
 
     def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
-        """Ends of epsilon of black boxes, from the ends of ``delta' prod (1 - delta_i)``."""
+        """Certified ends of epsilon for black boxes; ``deltas`` enclose ``delta' prod (1 - delta_i)``."""
         boxes = _boxes(composition)
         if not boxes:
             return Interval(0.0, 0.0, 0.0)
@@ -95,7 +95,7 @@ class OptimalAccountant(SplitAccountant):
         return enclosed(low, high)
 
     def _log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
-        """Ends of the log of ``delta' prod (1 - delta_i)`` of black boxes, their delta without failures."""
+        """Certified ends of ``log(delta' prod (1 - delta_i))``, the log delta of the finite losses of black boxes."""
         least, most = composition.infinite_mass_ends
         below, above = self._laws(_boxes(composition) or [], FLOOR)
         low, high = (1 - most) * below.below(epsilon) * (1 - CARE), (1 - least) * above.above(epsilon) * (1 + CARE)
@@ -127,7 +127,7 @@ class OptimalAccountant(SplitAccountant):
         if not boxes or target <= 0:
             return total
         work = rounding_work(boxes, rounding_step(boxes, self.error))
-        coarse = replace(self, error=self.error * max(1.1 * work / MAX_WORK, 1.0))  # an upper bound on any grid
+        coarse = replace(self, error=self.error * max(1.1 * work / MAX_WORK, 1.0))  # any grid gives an upper bound
         floor = max(math.log(target) - DEPTH, FLOOR)
         return min(coarse._laws(boxes, floor)[1].epsilon(target, target)[1], total)
 

@@ -1,4 +1,4 @@
-"""``privacy-buckets``: ratios in buckets a constant factor wide, which is squared if they leave the range. Two-sided.
+"""``privacy-buckets``: likelihood ratios rounded to powers of a factor, with a bound on either side. Two-sided.
 
 Meiser, Mohammadi 2018 [MM18], "Tight on Budget?". Bucket i of 2n + 1 holds the outcomes with ``f^(i-1) < p/q <= f^i``,
 f the factor, h = log f. For the upper bound on delta every loss is rounded up to the upper end of its bucket, for the
@@ -64,7 +64,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
     summary = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
-        """Return the epsilon at which the delta of the lower law is the target, and the same for the upper law."""
+        """Return the epsilons at which the lower law's delta, and the upper law's delta, fall to the target."""
         delta = deltas[0]
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.9 * delta:

@@ -1,10 +1,10 @@
-"""Proved bounds of a plan: as in ``directions/certified.py``, with exact numbers and balls in place of doubles.
+"""Proved bounds of a plan, by the method of ``directions/certified.py`` with exact numbers and balls for doubles.
 
-A ball is an interval of arbitrary precision, given by its centre and radius. With
-``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. If the losses are bounded, delta_finite
-is 0 at the largest loss and above. Each direction is computed separately, and the maximum is taken last. Both ends of
-an interval are rounded outward to doubles. A later question may be asked with the decimals that Python prints for these
-doubles, so the decimals must be bounds too.
+A ball is an interval of arbitrary precision, given by its centre and radius. Let p be the probability that some round
+has infinite loss, and delta_finite the contribution of the finite losses; then ``delta(eps) = p + delta_finite(eps)``.
+If the losses are bounded, delta_finite is 0 at the largest loss and above. Each direction is computed separately, and
+the maximum is taken last. Both ends of an interval are rounded outward to doubles. Users may give the decimal that
+Python prints for an end as an argument of a later question, so this decimal must be a bound too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hockeystick.values.exact import decimal
 from hockeystick.values.interval import Interval
 
 UNTOLD = "delta cannot be distinguished from the black boxes' failure probability"
-"""Reason for an interval that is the whole range: no precision in :data:`BITS` distinguishes the two."""
+"""Reason for a trivial interval: no precision in :data:`BITS` distinguishes delta from the failure probability."""
 
 BITS = (256, 4096, 65536)  # precisions tried in turn to compare two numbers
 
@@ -92,7 +92,7 @@ class ProvedAccountant(Accountant):
 def _worst(
     directions: Directions, ask: Callable[[ExactRounds], Interval], glance: Callable[[ExactRounds], Interval]
 ) -> tuple[Direction, Interval]:
-    """The worst direction and its interval; one direction represents both if they are mirror images.
+    """The worst direction and its interval; if both directions have equal rounds, only the first is computed.
 
     Raises:
         UnsupportedError: there is no proof.
@@ -105,9 +105,10 @@ def _worst(
 
 
 def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, Enclosure], Interval]) -> Interval:
-    """Interval for epsilon in one direction, in general by ``ask``.
+    """Interval for epsilon in one direction.
 
-    ``ask`` is not called if the mass at infinity and the largest loss determine epsilon.
+    In general, ``ask`` computes it from the rounds and the delta of their finite losses. ``ask`` is not called if the
+    mass at infinity and the largest loss determine epsilon.
     """
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
@@ -137,9 +138,10 @@ def _epsilon(rounds: ExactRounds, delta: Fraction, ask: Callable[[ProofEngine, E
 
 
 def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngine, Ball], ProvedDelta]) -> Interval:
-    """Interval for log delta in one direction, in general by ``ask``.
+    """Interval for log delta in one direction.
 
-    ``ask`` is not called if the mass at infinity and the largest loss determine delta.
+    In general, ``ask`` computes the delta of the finite losses from the rounds and epsilon. ``ask`` is not called if
+    the mass at infinity and the largest loss determine delta.
     """
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
@@ -165,14 +167,15 @@ def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngin
 def _infinite_mass(rounds: ExactRounds) -> Ball:
     """``P(L = inf)`` as a ball.
 
-    If the probability is known as a fraction, the radius of the ball is relative to it, not to 1.
+    If the probability is known as a fraction, the radius of the ball is small even relative to the probability;
+    otherwise it is small relative to 1 only.
     """
     exact = rounds.exact_infinite_mass
     return 1 - rounds.finite_mass() if exact is None else ball(exact)
 
 
 def _ends(truth: Fraction | Ball) -> tuple[float, float]:
-    """Doubles below and above a number, at least 0; the decimals that Python prints for them are bounds too."""
+    """Lower and upper bound on a number, as doubles of at least 0 whose printed decimals are bounds too."""
     if not isinstance(truth, Fraction):
         return max(_lower(truth), 0.0), max(_upper(truth), 0.0)
     low, high = below(ball(truth)), above(ball(truth))
@@ -181,13 +184,13 @@ def _ends(truth: Fraction | Ball) -> tuple[float, float]:
 
 
 def _upper(x: Ball) -> float:
-    """A double that is at least every point of a ball; the decimal that Python prints for this double is so too."""
+    """Upper bound on every point of a ball, as a double whose printed decimal is an upper bound too."""
     end = above(x)
     return next_up(end) if math.isfinite(end) and not ball(decimal(end)) >= x else end
 
 
 def _lower(x: Ball) -> float:
-    """A double that is at most every point of a ball; the decimal that Python prints for this double is so too."""
+    """Lower bound on every point of a ball, as a double whose printed decimal is a lower bound too."""
     end = below(x)
     return next_down(end) if math.isfinite(end) and not ball(decimal(end)) <= x else end
 
@@ -201,7 +204,7 @@ def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
     """True if epsilon is below the largest loss.
 
     Raises:
-        UnsupportedError: no precision tells epsilon from the largest loss.
+        UnsupportedError: no precision distinguishes epsilon from the largest loss.
     """
     exact = rounds.rational_supremum
     sign = _sign(None if exact is None else exact - epsilon, lambda: rounds.supremum() - ball(epsilon))
@@ -211,7 +214,10 @@ def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
 
 
 def _sign(exact: Fraction | None, enclosed: Callable[[], Ball]) -> int | None:
-    """Sign of a number that is a fraction or lies in a ball; ``None`` if no precision distinguishes it from 0."""
+    """Sign (-1, 0 or 1) of a number, given as a fraction or else as a function that encloses it in a ball.
+
+    ``None`` if no precision in :data:`BITS` distinguishes the number from 0.
+    """
     if exact is not None:
         return (exact > 0) - (exact < 0)
     for bits in BITS:

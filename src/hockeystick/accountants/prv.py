@@ -45,14 +45,14 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-HOEFFDING = math.log(6.0)  # log of the fraction of delta_error for Hoeffding's inequality: one sixth
-EXCESS = 1e-3  # allowed excess over 1 of the product of all masses, by which Hoeffding's part is multiplied
+HOEFFDING = math.log(6.0)  # log of delta_error divided by the share for Hoeffding's inequality, one sixth
+EXCESS = 1e-3  # allowed excess over 1 of the product of all masses, a factor of Hoeffding's share
 COUPLING = domains.Domain(
     "a number, at least 1e-250 and less than 1",
     {"minimum": 1e-250, "exclusiveMaximum": 1},
     "probability that the coupling fails",
 )
-"""Domain of delta_error: at least e^-650, so that the loss allowed to the domains of 1e9 rounds fits a double."""
+"""Domain of delta_error; at its least value, the mass that each of 1e9 rounds may leave out still fits a double."""
 
 Rounds = list[tuple[Rounded, int]]  # rounded laws with their counts, all on one lattice
 
@@ -61,12 +61,12 @@ Rounds = list[tuple[Rounded, int]]  # rounded laws with their counts, all on one
 class CouplingAccountant(BracketAccountant):
     """Accountant that couples the true sum of losses with a rounded sum.
 
-    The two sums are close except with probability at most delta_error.
+    The two sums differ by at most about eps_error, except with probability at most delta_error.
 
     Args:
         eps_error: half of the smallest width of the interval for epsilon.
-        delta_error: largest probability that the two sums are not close; by default a thousandth of delta, or of a
-            Renyi bound on delta if delta is asked for.
+        delta_error: largest probability of a larger difference of the two sums. The default is a thousandth of the
+            given delta; if epsilon is given, it is a thousandth of a Renyi bound on delta.
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1

@@ -29,7 +29,7 @@ Rounds = TypeVar("Rounds")  # rounds of one direction, in the form a method take
 A = TypeVar("A", Answer, DeltaAnswer)
 
 MOST_KINDS = 800
-"""Largest number of different rounds; computing the laws of one takes up to ten milliseconds for both directions."""
+"""Largest number of kinds of rounds; the laws of one kind, in both directions, take up to ten milliseconds."""
 
 SHARE = 1e-3
 """Fraction of delta that a method leaves out, unless an option says otherwise."""
@@ -97,7 +97,7 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
         """Return an upper bound on epsilon of one direction."""
 
     def log_delta_above(self, rounds: Rounds, epsilon: float) -> float:
-        """Return an upper bound on log delta of one direction; by default, the bound on epsilon is inverted."""
+        """Return an upper bound on log delta of one direction; by default, the inverse of the bound on epsilon."""
         return log_delta_of(partial(self.epsilon_above, rounds), epsilon)
 
     def looseness(self, directions: Directions) -> str | None:
@@ -116,7 +116,7 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
 
 
 class BracketAccountant(PublishedAccountant):
-    """Accountant that encloses the finite losses of each direction (``directions/finite.py``)."""
+    """Accountant that computes intervals for the finite losses; ``directions/finite.py`` adds the infinite ones."""
 
     @abstractmethod
     def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
@@ -142,10 +142,10 @@ class BracketAccountant(PublishedAccountant):
         )
 
     def _few(self, composition: Composition) -> Composition:
-        """Return the composition.
+        """Return the composition, unless it has too many kinds of rounds.
 
         Raises:
-            NotApplicableError: there are too many different rounds.
+            NotApplicableError: there are more than ``MOST_KINDS`` kinds.
         """
         check_kinds(len(composition.rounds), self.name)
         return composition
@@ -155,7 +155,7 @@ def check_kinds(kinds: int, name: str) -> None:
     """Refuse more kinds of rounds than ``MOST_KINDS``.
 
     Raises:
-        NotApplicableError: there are too many different rounds.
+        NotApplicableError: there are more kinds.
     """
     if kinds > MOST_KINDS:
         raise NotApplicableError(

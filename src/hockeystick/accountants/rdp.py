@@ -1,9 +1,9 @@
 """``rdp``: Renyi differential privacy, the moments accountant. An upper bound.
 
-Abadi et al. 2016 [ACG+16], Mironov 2017 [Mir17]; for the sampled Gaussian Mironov, Talwar, Zhang 2019 [MTZ19], here
-with moments by quadrature at any real order. Proposition 12 of Canonne, Kamath, Steinke 2020 [CKS20] converts the
-moments to epsilon or delta, at the best real order. For batches of fixed size drawn without replacement: Wang, Balle,
-Kasiviswanathan 2019 [WBK19], Theorem 27, a bound on the moments of a round that needs no dominating pair.
+Abadi et al. 2016 [ACG+16], Mironov 2017 [Mir17]. The moments of sampled Gaussian rounds (Mironov, Talwar, Zhang 2019
+[MTZ19]) are computed by quadrature at any real order. Proposition 12 of Canonne, Kamath, Steinke 2020 [CKS20] converts
+the moments to epsilon or delta, at the best real order. For batches of fixed size drawn without replacement, Theorem 27
+of Wang, Balle, Kasiviswanathan 2019 [WBK19] bounds the moments of a round; it needs no dominating pair.
 
 ``orders=32`` is the moments accountant as it was first published and shipped with TensorFlow. It uses the log-moments
 K(t) of the loss at t = 1, 2, ..., 32, and Markov's inequality, ``delta = e^(K(t) - t eps)``, without the factor
@@ -40,8 +40,8 @@ class RdpAccountant(PublishedAccountant):
     """Renyi accountant, which uses the best real order in each direction; the larger bound is the answer.
 
     Args:
-        orders: largest moment t, to use only t = 1, 2, ..., ``orders`` (Renyi orders t + 1) and Markov's inequality
-            instead of the best real t and the conversion of Canonne, Kamath, Steinke.
+        orders: largest moment t. If given, only t = 1, 2, ..., ``orders`` (Renyi orders t + 1) and Markov's inequality
+            are used, instead of the best real t and the conversion of Canonne, Kamath, Steinke.
     """
 
     orders: Annotated[
@@ -52,12 +52,12 @@ class RdpAccountant(PublishedAccountant):
     summary = "upper bound: Renyi moments at the best real order (the moments accountant)"
 
     def epsilon_at(self, directions: Directions, delta: float) -> UpperBound:
-        """Return the epsilon at which the bound on delta, with the mass at infinite loss, falls to the given delta."""
+        """Return the epsilon at which the bound on delta, including the mass at infinite loss, falls to ``delta``."""
         direction, found = _worst(directions, lambda composition: self._epsilon(composition, delta))
         return epsilon_bound(self.name, direction, found.value, order=found.order)
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaUpperBound:
-        """Return the bound on delta, with the mass at infinite loss."""
+        """Return the bound on delta at epsilon, which includes the mass at infinite loss."""
         direction, found = _worst(directions, lambda composition: self._log_delta(composition, epsilon))
         return delta_bound(self.name, direction, found.value, order=found.order)
 

@@ -48,13 +48,13 @@ from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-LOG_T_RANGE = (-40.0, 40.0)  # range of log t in the search of a tilt
+LOG_T_RANGE = (-40.0, 40.0)  # range of log t in the search for a tilt
 STRIDE = math.log(3.0)  # step of log t while bracketing a root
 
 
 @dataclass(frozen=True)
 class SaddlePointAccountant(PublishedAccountant):
-    """Accountant by the saddle-point approximation of each direction; the larger value is the answer."""
+    """Accountant by the saddle-point approximation in each direction; the larger of the two values is the answer."""
 
     order: Annotated[
         int,
@@ -140,8 +140,8 @@ def normal_delta(composition: Composition, epsilon: float) -> Interval:
 def normal_epsilon(composition: Composition, deltas: tuple[float, float]) -> Interval:
     """Return certified ends of epsilon, by a search among saddle points.
 
-    At the upper end of epsilon the upper bound on delta is at most ``deltas[0]``; at the lower end of epsilon the lower
-    bound on delta is at least ``deltas[1]``. Any two such epsilons are valid ends.
+    At the upper end, the upper bound on delta is at most ``deltas[0]``. At the lower end, the lower bound on delta is
+    at least ``deltas[1]``. Any two epsilons with these properties are valid ends.
     """
     tilted = TiltedComposition(composition)
     start = math.log(tilt_of(tilted, 0.0))
@@ -174,7 +174,7 @@ def _guess(tilted: TiltedComposition, start: float, log_delta: float, low: float
 def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, float]:
     """Two nearby values of log t; the condition ``holds`` fails at the first, and holds at the second.
 
-    Both are ``start`` if the condition holds there.
+    Both are ``start`` if the condition holds at ``start``.
 
     Raises:
         NotApplicableError: the condition holds nowhere in the range of t.
@@ -213,7 +213,15 @@ def increasing_root(f: Callable[[float], float], start: float) -> float:
 
 
 class _Sum(NamedTuple):
-    """Tilted sum of losses: bounds on K, mean and variance of the normal law used, bound on its Kolmogorov distance."""
+    """Tilted sum of losses, and the normal law that replaces it.
+
+    Attributes:
+        low: lower bound on K(t).
+        high: upper bound on K(t).
+        mean: mean of the normal law.
+        variance: variance of the normal law.
+        distance: bound on the Kolmogorov distance of the normal law from the tilted sum.
+    """
 
     low: float
     high: float

@@ -11,7 +11,8 @@ added to delta in full (Section 8). The sum of rho gives delta at the best real 
     delta(epsilon) <= e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t)      for every t > 0
 
 Cost: arithmetic. Known failure: rho is not amplified by sampling. A sampled Gaussian round has the same rho as one on
-all records, so DP-SGD is accounted as if every batch were the whole dataset. No epsilon is found at delta 0.
+all records, so DP-SGD is accounted as if every batch were the whole dataset. At delta 0, the bound on epsilon is
+infinite.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ UNAMPLIFIED = "sampling amplifies concentrated DP only if the loss is bounded; h
 
 
 class ZcdpAccountant(UpperBoundAccountant[Composition]):
-    """Accountant that adds up rho over the rounds, and converts the sum at the best order."""
+    """Accountant that adds up rho over the rounds, and converts the sum to epsilon or delta at the best real order."""
 
     name = "zcdp"
     summary = "upper bound: zero-concentrated DP, the sum of the rounds' rho; sampling does not help"

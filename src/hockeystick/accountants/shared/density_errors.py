@@ -285,20 +285,20 @@ def log_tail_bound(noise: float, rate: float, loss: float) -> float:
 
 
 def log_truncation(noise: float, rate: float, length: float, rounds: int) -> float:
-    """Return the log of (10.9): the density of k >= 2 rounds has at most this error if convolutions end at L."""
+    """Return the log of (10.9), the printed error of the density of k >= 2 rounds if convolutions are cut off at L."""
     more = math.log(length + 1) + log_density_bound(noise, rate)
     return math.log(2) + log_tail_bound(noise, rate, length) + (rounds - 2) * more
 
 
 def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> float:
-    """Return the log of (10.13): the density of k >= 2 rounds has at most this error if omega is made periodic."""
+    """Return the log of (10.13), the printed error of the density of k >= 2 rounds if omega is made periodic."""
     first = log_density_bound(noise, rate) + (rounds - 2) * math.log(length + 1)
     last = math.log(noise / (rate * math.pi)) + noise**-2 - 0.5 * (_from_centre(noise, rate, length) / noise) ** 2
     return first + math.log(-2 * math.log1p(-rate)) + last
 
 
 def between(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
-    """Return the masses of a step function that bounds the density of the loss, from above or below by ``side``.
+    """Return the masses of a step function above or below the density of the loss, as ``side`` says.
 
     Raises:
         NotApplicableError: the analysis does not cover the round, or the window begins above its least loss.

@@ -22,8 +22,8 @@ it to delta.
 
 **Rounding.** :func:`cell_masses` bounds the errors of the masses. In the upper law, the uncertain part of a cell's mass
 goes to the cell's upper end. In the lower law it is subtracted from ``p - q e^g``, which determines by how much the
-merged outcome exceeds its knot g. If a loss is wrong by a fraction of the cell's width, the same fraction of its mass
-is moved across the cell. The ``slip`` of a law bounds the rounding errors of its knots.
+merged outcome exceeds its knot g. If a loss is wrong by a fraction of the cell's width, the same fraction of the cell's
+mass is moved across the cell. The ``slip`` of a law bounds the rounding errors of its knots.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Index = npt.NDArray[np.intp]
 
 
 class Knots(NamedTuple):
-    """Lattice ``first + j gap``, j < n, on which a round is discretised."""
+    """Lattice of the losses ``first + j gap``, 0 <= j < n, on which a round is discretised."""
 
     first: float
     gap: float
@@ -72,10 +72,9 @@ def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
 def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
     """Return a gap, from half the given gap up to it, chosen so that atoms of a pair lie on the lattice.
 
-    The pair is the first one that has several atoms and an atom spacing of at least the given gap (the range of the
-    atoms if the spacing is unknown). If there is no such pair, the given gap is returned. All atoms lie on the lattice
-    if their spacing is known, else the outermost two. Atoms off the lattice do no harm: the bounds hold wherever atoms
-    lie.
+    The pair is the first one with several atoms whose spacing is at least the given gap. If the spacing is unknown, the
+    range of the atoms replaces it, and only the outermost two atoms are sure to be on the lattice. If no pair has such
+    atoms, the given gap is returned. The bounds are valid even if atoms are off the lattice.
     """
     for pair in pairs:
         loss = pair.atoms.finite().loss
@@ -128,11 +127,11 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     p = np.maximum(p - placed.masses(placed.log_p, knots.n, Side.ABOVE) - p_error, 0.0)
     q = np.maximum(q - placed.masses(placed.log_q, knots.n, Side.BELOW), 0.0)
     excess = p - times_exp(q + q_error + LOST, at) * (1 + loss_slips(curve, at))
-    seen = excess > -np.expm1(knots.gap) * p  # otherwise it is only by rounding that the outcome is below the last knot
+    seen = excess > -np.expm1(knots.gap) * p  # otherwise only rounding puts its loss below the previous knot
     p, excess = np.where(seen, p, 0.0), np.where(seen, excess, 0.0)
     around = np.concatenate([at[:1] - knots.gap, at, at[-1:] + knots.gap])
     hull = lent(p, excess, around, 0.0)
-    mass = np.append(p[1:], 0.0) if hull is None else hull[1:-1]  # otherwise every outcome is lowered to the knot below
+    mass = np.append(p[1:], 0.0) if hull is None else hull[1:-1]  # without a hull, outcomes are lowered by one knot
     mass += placed.masses(placed.log_p, knots.n, Side.BELOW)
     mass[-1] += curve.above(edges[-1:])[0][0] * (1 - RELATIVE)
     return LatticeLaw(knots.first, knots.gap, mass, 0.0, max(placed.slip, _slip(knots)))
@@ -194,7 +193,7 @@ def _slip(knots: Knots) -> float:
 
 
 def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
-    """Return, for each loss, a bound on the difference from the loss of the outcome at which the cells are cut."""
+    """Return, for each edge of a cell, a bound on the difference of its loss from that of the outcome used for it."""
     smooth = curve.pair.smooth
     own = np.zeros_like(losses)
     if smooth is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, epsilon_from, log_delta_by, log_moment
 
-KINDS = 64  # largest number of kinds whose moments are computed
+KINDS = 64  # largest number of kinds of rounds whose moments are computed
 SLACK = 1e-3  # error of log delta, harmless for the choice of a lattice
 
 
@@ -29,7 +29,8 @@ def guessed_log_delta(composition: Composition, epsilon: float) -> RenyiBound:
 def _moment(composition: Composition) -> Callable[[float], float]:
     """Return K(t), a log-moment of the composition, as a function of t.
 
-    Of more than ``KINDS`` kinds of rounds only some are used, with counts raised to represent the others.
+    If there are more than ``KINDS`` kinds of rounds, only some are used; their counts are multiplied to represent the
+    others.
     """
     step = math.ceil(len(composition.rounds) / KINDS)
     few = RenyiComposition((pair, step * count) for pair, count in composition.rounds[step // 2 :: step])

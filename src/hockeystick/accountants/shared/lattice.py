@@ -1,10 +1,10 @@
 """Discrete privacy-loss laws on a lattice, and the certified ends of delta and epsilon of their composition.
 
 A law has masses at the losses ``first + j gap`` and at ``+inf``. With S the sum of all rounds and K its log-moment,
-``delta(eps) = p_inf + e^(K(t) - t eps) E_t f(S - eps)``. Here f, and the expectation under the law tilted by t, are
-those of ``numerics/lattice.py``. That module bounds the errors of the Fourier transform and of restricting S to a
-window of losses. This module chooses t and the window (any choice is valid). It also tilts the laws, and bounds the
-rounding errors of the tilted masses.
+``delta(eps) = p_inf + e^(K(t) - t eps) E_t f(S - eps)``. Here E_t is the expectation under the law
+tilted by t, and f is defined in ``numerics/lattice.py``. That module bounds the errors of the Fourier transform and of
+restricting S to a window of losses. This module chooses t and the window (any choice is valid). It also tilts the laws,
+and bounds the rounding errors of the tilted masses.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ FEW_POINTS = 1 << 20  # largest number of points chosen by default: about half a
 CARE = 64 * UNIT_ROUNDOFF  # relative error of dozens of roundings
 RELATIVE = 1e-12  # relative error of a distribution function in a tail, or of a longer formula
 LOG_OUTSIDE = -30.0  # log of the wanted tilted mass outside the window
-PRECISION = 1e-6  # relative gap of the search for epsilon, which finds either end to a thousandth of it
+PRECISION = 1e-6  # relative gap given to the search for an end of epsilon, which is exact to a thousandth of it
 LEAST_TILT = 1e-6  # used instead of a tilt of 0, for which there is no bound on the mass outside
-UNDERFLOW = 1e-290  # tilted mass that may underflow
-LOG_TILTS = (-14.0, 12.0)  # range of log t in the search of a tilt
-SPAN = 3.5  # largest distance of the log of a Chernoff parameter from that of a normal sum
+UNDERFLOW = 1e-290  # bound on a tilted mass that underflows
+LOG_TILTS = (-14.0, 12.0)  # range of log t in the search for a tilt
+SPAN = 3.5  # half-width of the search for the log of a Chernoff parameter, around that of a normal sum
 GUIDE = 4096  # largest number of points of a sketch, the coarse copy of a law from which a tilt is chosen
 
 
@@ -164,7 +164,7 @@ def variance(laws: Laws, t: float) -> float:
 
 
 def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Window:
-    """Return a window, on either side of which the tilted sum has mass about ``e^log_outside`` at most (Markov)."""
+    """Return a window such that the tilted sum has mass of at most about ``e^log_outside`` on either side (Markov)."""
     k, gap = log_moment(laws, tilt), laws[0][0].gap
 
     def reach(s: float) -> float:
@@ -192,7 +192,7 @@ def window_on(laws: Laws, tilt: float, low: float, high: float) -> Window:
 
 
 def _chernoff(laws: Laws, tilt: float, log_outside: float, bound: Callable[[float], float]) -> float:
-    """Return the Chernoff parameter that nearly minimises a bound; it is searched around that of a normal sum."""
+    """Return the Chernoff parameter that nearly minimises a bound, searched around the parameter of a normal sum."""
     normal = math.log(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2)) / 2
     return math.exp(least_place(lambda log_s: bound(math.exp(log_s)), normal - SPAN, normal + SPAN, xtol=0.1))
 
@@ -208,7 +208,7 @@ def compose(laws: Laws, tilt: float, window: Window, side: Side, remedy: str) ->
     Args:
         laws: pairs of law and count, all with the same gap.
         tilt: tilt t > 0.
-        window: losses between which the sum is formed.
+        window: interval of losses on which the sum is computed.
         side: ``ABOVE`` for upper bounds on delta, ``BELOW`` for lower bounds.
         remedy: advice in the error about too many points.
 
@@ -245,9 +245,12 @@ class Enclosed:
         return min(self.below.log_delta(low), 0.0), min(self.above.log_delta(high), 0.0)
 
     def epsilon(self, low: float, high: float) -> tuple[float, float]:
-        """Return a lower bound on epsilon at log delta ``low``, and an upper bound, maybe infinite, at ``high``."""
+        """Return a lower bound on epsilon at log delta ``low``, and an upper bound at log delta ``high``.
+
+        The upper bound is infinite if it would lie beyond the window.
+        """
         middle, width = 0.5 * (self.window.low + self.window.high), self.window.high - self.window.low
         slope, top = max(self.above.t, 1 / width), max(self.window.high, 1.0)
         upper = upper_end(self.above.log_delta, high, max(middle, 0.0), slope, PRECISION)
         lower = lower_end(self.below.log_delta, low, min(upper, top), slope, PRECISION)
-        return lower, upper if upper <= top else math.inf  # beyond the window only its errors remain
+        return lower, upper if upper <= top else math.inf  # beyond the window, delta consists of error bounds only

@@ -29,7 +29,7 @@ from hockeystick.pairs.base import SmoothPart
 from hockeystick.values.side import Side
 
 STENCIL = (3 / 4, -3 / 20, 1 / 60)  # coefficients of a first derivative of sixth order
-STRIDE = 0.02  # step of the stencil, in scales of the outcome
+STRIDE = 0.02  # step of the stencil, in units of the scale of the outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _slope(smooth: SmoothPart, x: Array) -> Array:
 
 
 def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
-    """First and last index of the grid points around the loss, without its tails of mass ``exp(LIGHT)``."""
+    """First and last index of the grid points that cover the losses, except for tails of mass ``exp(LIGHT)``."""
     low, high = loss_range(pair, LIGHT)
     first = max(math.floor(max(low / grid.step, grid.lowest)) - 1, grid.lowest)
     last = min(math.ceil(min(high / grid.step, grid.highest)) + 1, grid.highest)

@@ -1,4 +1,4 @@
-"""The privacy curve of one round and the law of its loss, the input of published accountants.
+"""The privacy curve of one round and the law of its loss, from which published accountants compute.
 
 ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, the mass at infinite loss included (Balle, Wang 2018 [BW18], Theorem 5).
 The two probabilities are computed in closed form. Expectations are computed by Gauss-Legendre quadrature over the
@@ -83,7 +83,7 @@ class PrivacyCurve:
         return np.concatenate(losses), np.concatenate(weights)
 
     def _masses(self, loss: Array, above: bool) -> tuple[Array, Array]:
-        """P-mass and Q-mass of finite losses above each given loss, or else of all losses at or below it."""
+        """P-mass and Q-mass of finite losses above each loss if ``above``, else of all losses at or below it."""
         atoms = self.pair.atoms.finite() if above else self.pair.atoms
         order = np.argsort(atoms.loss, kind="stable")
         first = np.searchsorted(atoms.loss[order], loss, side="right")  # index of the first atom above each loss

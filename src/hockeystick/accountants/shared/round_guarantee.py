@@ -31,7 +31,7 @@ from hockeystick.pairs.composition import RELATIVE
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.exact import decimal
 
-FLAT = 1e-8  # relative distance below the largest loss within which a threshold cannot be told from epsilon
+FLAT = 1e-8  # relative distance below the largest loss within which delta gets an extra charge
 EFFORT = 4.5  # time for a sampled kind (thirteen milliseconds), relative to the time for its moments
 
 
@@ -49,7 +49,7 @@ class RoundGuarantee:
 
     @cached_property
     def edge(self) -> float:
-        """A double that is at least the largest finite loss (if mutual, the largest absolute value of a loss)."""
+        """Upper bound on the largest finite loss (if mutual, on the largest absolute value of a loss)."""
         low, high = self.pair.loss_range
         exact = self.pair.exact_supremum
         if exact is None:
@@ -79,7 +79,7 @@ class RoundGuarantee:
         if self.mutual:
             p, q = curve.below(-at)
             delta = np.maximum(delta, _rounded_up((q, p), at, curve.outcome(-at), 0.0))
-        if self.edge < math.inf:  # the threshold of an almost constant loss may lie anywhere
+        if self.edge < math.inf:  # charge: for an almost constant loss, the threshold may be far from epsilon
             delta = delta + (epsilon > self.edge * (1 - FLAT)) * (64 * UNIT_ROUNDOFF * self.edge)
         inside: Array = np.minimum(delta + RELATIVE * self.least_delta + LOST, 1.0)
         return np.where(epsilon >= self.edge, self.least_delta, inside)
@@ -88,7 +88,7 @@ class RoundGuarantee:
         """Return nearly the smallest epsilon at which the bound on delta is at most ``delta``; ``inf`` if none."""
         if delta < self.least_delta:
             return math.inf
-        if delta <= LOST + (1 + RELATIVE) * self.least_delta:  # the curve is no lower before the edge
+        if delta <= LOST + (1 + RELATIVE) * self.least_delta:  # below the edge, the bound on delta is larger
             return self.edge
 
         def log_delta(epsilon: float) -> float:
@@ -135,17 +135,17 @@ def split(kinds: Kinds, least: Sequence[float], budget: float, weights: Sequence
 def divided(
     kinds: Kinds, least: Sequence[float], budget: float, cost: Callable[[float], float], delta: Callable[[float], float]
 ) -> list[list[float]]:
-    """Return the epsilons of the kinds of rounds for at most two divisions of a budget.
+    """Return lists with an epsilon for each kind of round, one list for each of at most two divisions of a budget.
 
-    The first division is equal. The second is in proportion to the costs of the epsilons of the first, which nearly
-    minimises the sum of all costs if the losses have Gaussian tails.
+    The first division gives equal parts. The second gives parts in proportion to the costs of the first epsilons, which
+    nearly minimises the sum of all costs if the losses have Gaussian tails.
 
     Args:
         kinds: kinds of rounds.
         least: least share of each kind.
-        budget: sum of the shares of all rounds.
-        cost: term of the composed epsilon to which an epsilon leads.
-        delta: delta of a share.
+        budget: largest sum of the shares of all rounds.
+        cost: function that returns the term of an epsilon in the composed epsilon.
+        delta: function that returns the delta of a share.
     """
     found: list[list[float]] = []
     weights = [1.0] * len(kinds)

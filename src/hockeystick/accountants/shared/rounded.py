@@ -78,7 +78,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float, kinds: int = 1) -
         kinds: number of different rounds in one answer; with more of them, each mean is computed from fewer cells.
     """
     low, high = loss_range(pair, log_lost)
-    # a loss at the edge of its cell, up to rounding, gets another cell beyond
+    # a loss that is at the edge of its cell, up to rounding, gets one more cell beyond it
     first, last = math.floor(low / gap + 0.5 - SPARE), math.ceil(high / gap - 0.5 + SPARE)
     edges = gap * (np.arange(first, last + 2, dtype=np.float64) - 0.5)
     curve = PrivacyCurve(pair)
@@ -117,7 +117,7 @@ def _mean(curve: PrivacyCurve, edges: Array, cells: int) -> tuple[float, float]:
         least = np.maximum(q - q_error, 0.0) / (p + p_error)
         jensen = np.where(p > p_error, np.clip(-np.log(most), low, high), low)
         width = high - low
-        share = (1 - least * np.exp(np.minimum(low, LARGEST))) / -np.expm1(-width)  # of the way from l to r
+        share = (1 - least * np.exp(np.minimum(low, LARGEST))) / -np.expm1(-width)  # fraction of the way from l to r
         chord = np.where(p > 0, low + width * np.clip(share, 0.0, 1.0), high)
     error = float((p_error * np.maximum(np.abs(low), np.abs(high))).sum())
     error += 16 * UNIT_ROUNDOFF * float((p * (1 + np.maximum(np.abs(low), np.abs(high)))).sum())

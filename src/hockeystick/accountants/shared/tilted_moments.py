@@ -33,7 +33,7 @@ from hockeystick.values.errors import NotApplicableError
 STEP = 0.02  # h, in units of sqrt(M_2 / M_4) of the tilted loss
 TOLERANCE = 1e-18  # bound on the analytic remainders of K
 CELLS = 8192  # number of cells of the outcome for the bound on the third moment
-HALF_ORDERS = (0.5, 1.0, 2.0, 4.0)  # eta = tau tried in the bound on the tail
+HALF_ORDERS = (0.5, 1.0, 2.0, 4.0)  # values of eta = tau tried in the bound on the tail
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 """Reason for refusing a tilt."""
 
@@ -48,7 +48,7 @@ class Interval(NamedTuple):
 
 
 class TiltedMoments(NamedTuple):
-    """Bounds for one round's loss L tilted by t: on K(t), mean and variance, and an upper one on ``E |L - E L|^3``."""
+    """Bounds on K(t), the mean and the variance of one round's tilted loss L, and an upper bound on ``E |L - E L|^3``."""
 
     log: Interval
     mean: Interval
@@ -64,7 +64,7 @@ def representable(t: float) -> float:
 def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoments:
     """Return certified bounds on the moments of one round, tilted by a t that :func:`representable` returned.
 
-    ``about`` holds the cumulants by quadrature. They determine the c and h of the module docstring only; the bounds are
+    ``about`` holds the cumulants by quadrature. They only determine c and h of the module docstring; the bounds are
     valid whatever their accuracy.
 
     Raises:

@@ -30,7 +30,7 @@ from hockeystick.numerics.meet import crossing
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.values.side import Side
 
-FLOOR = -690.0  # log of the smallest mass relative to the mode's
+FLOOR = -690.0  # log of the smallest mass kept, relative to the mass at the mode
 BLOCK = 2.0  # length of a block of losses: e^-2 times the floor keeps full precision
 
 
@@ -55,7 +55,7 @@ def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
     Masses below ``e^floor`` times the largest are left out.
     """
     odds = math.exp(-epsilon)
-    mode = min(int((count + 1) * odds / (1 + odds)), count)  # of the number of rounds with loss -epsilon
+    mode = min(int((count + 1) * odds / (1 + odds)), count)  # most likely number of rounds with loss -epsilon
     up, up_rest = _ratios(mode, count, odds, floor)
     down, down_rest = _ratios(count - mode, count, math.exp(min(epsilon, LARGEST)), floor)
     weights = np.concatenate([down[::-1], [1.0], up])
@@ -87,7 +87,7 @@ def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, f
 
 
 def exact_points(kinds: Kinds) -> int:
-    """Return the number of possible sums of losses over all kinds of rounds but the most numerous one."""
+    """Return the number of combinations of sums of losses, one for each kind of round except the most numerous."""
     return math.prod(count + 1 for _, count in sorted(kinds, key=lambda kind: kind[1])[:-1])
 
 
