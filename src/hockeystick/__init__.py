@@ -57,7 +57,7 @@ NAMES = {
         "BudgetError HockeystickError InvalidInputError NotApplicableError UnreachableError UnsupportedError"
     ),
 }
-"""Public names by module, which is imported when one of its names is first used."""
+"""Public names of each module; a module is imported when one of its names is first used."""
 
 LATE = {name: module for module, names in NAMES.items() for name in names.split()}
 """Module of each public name."""

@@ -1,6 +1,6 @@
 """Privacy filters and an odometer: budgets for rounds whose parameters are chosen after looking at earlier results.
 
-The classes are defined in :mod:`hockeystick.questions.filters`, which also states what is proven of each.
+The classes are defined in :mod:`hockeystick.questions.filters`, which also states what is proven for each class.
 """
 
 from hockeystick.questions.filters.additive import GdpFilter, PureDpFilter, RdpFilter, ZcdpFilter

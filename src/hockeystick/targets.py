@@ -1,4 +1,4 @@
-"""Targets of a calibration: epsilon, delta, mu, or a bound on what an attacker can do with the output.
+"""Targets of a calibration: bounds on epsilon, on delta, on mu, or on the success of an attacker.
 
 The classes are defined in :mod:`hockeystick.questions.targets`; :func:`hockeystick.calibrate` takes any of them.
 """

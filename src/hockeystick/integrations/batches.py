@@ -1,12 +1,12 @@
 """Samplers whose batches have exactly the law that a plan assumes, for any training loop; they need only NumPy.
 
 A bound for a sampling scheme holds only for a loop that draws its batches by that scheme. Each sampler here names its
-scheme in :attr:`Batches.sampling`, for use in a :class:`~hockeystick.Round`. Given independent uniform bits, its
-batches have exactly the law of that scheme; only a Poisson rate is rounded:
+scheme in :attr:`Batches.sampling`, for use in a :class:`~hockeystick.Round`. If the random bits are independent and
+uniform, the batches of a sampler have exactly the law of its scheme, except that a Poisson rate is rounded down:
 
 - Poisson: each record has a random word of 64 bits, and enters the batch if its word is below ``floor(q 2^64)``. The
-  probability of this is at most q and at least ``q - 2^-64``. A record that is sampled more rarely is better protected
-  (joint convexity).
+  probability of this is at most q and at least ``q - 2^-64``. A lower rate protects the record better (joint
+  convexity).
 - Fixed size: each of the n records has a random word, and the b records with the smallest words form the batch. If two
   words are equal, all n words are drawn again. All subsets of b records are therefore equally likely.
 - Random allocation: the step of a record is a random word modulo t, the number of steps. A word in the incomplete last
@@ -44,7 +44,7 @@ Words = Callable[[int], npt.NDArray[np.uint64]]
 """Source of independent uniform words of 64 bits, a function of their number."""
 
 BITS = 64
-"""Random bits of one word; each decision about a record uses one word."""
+"""Number of random bits in a word; each decision about a record uses one word."""
 
 TAKEN = "number of batches taken in the current epoch"
 """Name of the step in messages about a state."""
@@ -78,7 +78,7 @@ class Batches(ABC):
         self.dataset_size = domains.whole(dataset_size, "dataset_size", "number of records", least=1)
         self._steps = domains.whole(steps, "steps", "number of batches per epoch", least=1)
         self._seed = None if seed is None else domains.whole(seed, "seed", "seed of the batches")
-        self._number = 0  # of the next batch, counted through all epochs, so that no stream of words is used twice
+        self._number = 0  # number of the next batch over all epochs, so that no stream of words is used twice
         self._step = 0
         self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes that draw once per epoch
 
@@ -118,7 +118,7 @@ class Batches(ABC):
 
         Args:
             step: number of batches of the current epoch that training has used; by default all batches yielded so far.
-                If a loader prefetches, give this number, since the sampler has yielded more batches than were used.
+                Give this number if a loader prefetches, since the sampler has then yielded more batches than were used.
 
         Raises:
             InvalidInputError: ``step`` is not a number of batches of an epoch.
@@ -300,14 +300,14 @@ def coins(words: Words, among: int, rate: Fraction) -> Indices:
 def subset(words: Words, among: int, size: int) -> Indices:
     """Return, in increasing order, a uniformly random subset of ``size`` numbers below ``among``."""
     drawn = words(among)
-    while np.unique(drawn).size < among:  # a tie would favour the smaller index
+    while np.unique(drawn).size < among:  # equal words would favour the smaller index
         drawn = words(among)
     return np.sort(np.argpartition(drawn, size - 1)[:size])
 
 
 def uniform(words: Words, below: int, count: int) -> Indices:
     """Return ``count`` independent uniform whole numbers from 0 to ``below - 1``."""
-    blocks = (1 << BITS) // below * below  # larger words are drawn again
+    blocks = (1 << BITS) // below * below  # words at or above this number are drawn again
     drawn = words(count).copy()
     while (again := np.flatnonzero(drawn > np.uint64(blocks - 1))).size:
         drawn[again] = words(again.size)

@@ -53,7 +53,7 @@ def columns_of(frame: Any, names: Mapping[str, str]) -> dict[str, Column]:
                 f"{key} must be a column; received {name!r}, but the columns are {listed(map(str, known))}", key
             )
         column = frame[name]
-        # NumPy would turn the numbers of a mixed list into text
+        # NumPy would convert the numbers of a mixed list to text
         array = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column, getattr(column, "dtype", "O"))
         if array.ndim != 1:
             raise InvalidInputError(f"a column must have one dimension; {name!r} has shape {array.shape}", "frame")
@@ -113,7 +113,7 @@ class Users:
         if _family(column.dtype) == "whole":
             return column.astype(np.int64, copy=False)
         out = np.empty(len(column), dtype=np.int64)
-        values = column if column.dtype.kind in "mM" else column.astype(object)  # times would become numbers
+        values = column if column.dtype.kind in "mM" else column.astype(object)  # otherwise times would become numbers
         for row, value in enumerate(values):
             if is_missing(value):
                 raise InvalidInputError(
@@ -130,7 +130,7 @@ class Users:
         return out
 
     def values(self, numbers: Numbers) -> Column:
-        """Return the users with these numbers, in the type of the first frame; texts as objects."""
+        """Return the users with these numbers, in the type of the first frame's column; texts are objects."""
         if self._type is None or _family(self._type) == "whole":
             return numbers.astype(self._type or np.int64, copy=False)
         named = np.empty(len(self._named), dtype=object)
@@ -158,5 +158,5 @@ def like(frame: Any, columns: Mapping[str, Column]) -> Any:
     import polars
 
     values = {name: column.tolist() if column.dtype == object else column for name, column in columns.items()}
-    texts = {name: polars.String for name in columns if name.endswith("_reason")}  # also where all are null
+    texts = {name: polars.String for name in columns if name.endswith("_reason")}  # also if all are null
     return polars.DataFrame(values, schema_overrides=texts).with_columns(polars.selectors.float().fill_nan(None))

@@ -1,8 +1,8 @@
 """Conversion of dp_accounting's events to rounds of a plan.
 
-A rule is a function that converts one kind of event; its docstring states why the round represents the event. An event
-of which only a pure epsilon is used (randomised response under REPLACE_SPECIAL) becomes the worst mechanism with that
-epsilon. The upper end of its plan is valid for the event; the lower end is valid for the worst mechanism only.
+A rule is a function that converts one kind of event; its docstring states why the round represents the event. If a rule
+uses only a pure epsilon of the event (randomised response under REPLACE_SPECIAL), the round is the worst mechanism with
+that epsilon. The upper end of the plan is then valid for the event, and the lower end only for the worst mechanism.
 
 Each number stands for the decimal that it prints as. Values computed from such numbers are rounded to the side with the
 larger epsilon.
@@ -49,14 +49,14 @@ ADD_OR_REMOVE_ONE, REPLACE_ONE, REPLACE_SPECIAL = (
     NeighboringRelation.REPLACE_ONE,
     NeighboringRelation.REPLACE_SPECIAL,
 )
-"""Relations of dp_accounting; the first is the default, as there."""
+"""Relations of dp_accounting; the first is the default here and in dp_accounting."""
 
 ADJACENCIES: Mapping[Any, Adjacency] = {
     ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE,
     REPLACE_ONE: Adjacency.REPLACE_ONE,
-    REPLACE_SPECIAL: Adjacency.ZERO_OUT,  # replacement by a record that contributes nothing
+    REPLACE_SPECIAL: Adjacency.ZERO_OUT,  # replaces a record by one that contributes nothing
 }
-"""Adjacency of a plan for each relation."""
+"""Adjacency of a plan for each relation of dp_accounting."""
 
 PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})  # sample rate, or rate of random answers
 FINITE = Domain("a finite number", {})  # sensitivity, of either sign
@@ -74,7 +74,7 @@ SAMPLED = frozenset(
         events.PoissonSampledDpEvent,
     }
 )
-"""Events that may run on a sample: sums, to which a record outside the sample contributes zero."""
+"""Kinds of events that may run on a sample: sums to which a record outside the sample contributes zero."""
 
 
 class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventError):
@@ -90,7 +90,7 @@ class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventErro
 
 
 class NonPrivate(NamedTuple):
-    """Marker for an event without privacy: its epsilon is infinite, and no round represents it."""
+    """Marker for an event without privacy, whose epsilon is infinite and which no round represents."""
 
     event: Any
 
@@ -193,7 +193,7 @@ def _noisy(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """Yield the round of discrete Laplace noise with parameter a: of scale 1/a, rounded down."""
+    """Yield the round of discrete Laplace noise with parameter a, which has the scale 1/a, rounded down."""
     _check_relation(event, relation, ADD_OR_REMOVE_ONE, REPLACE_SPECIAL)
     if event.sensitivity == 0:
         return
@@ -214,7 +214,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     becomes randomised response with a smaller one.
 
     REPLACE_SPECIAL: the answer of the special record is uniform, so the largest likelihood ratios of the two directions
-    are k (1 - p) + p and 1/p. The round is a pure epsilon, the logarithm of the larger of them.
+    are k (1 - p) + p and 1/p. The round is a pure epsilon, the logarithm of the larger ratio.
     """
     _check_relation(event, relation, REPLACE_ONE, REPLACE_SPECIAL)
     buckets = int(whole_numbers(least=1).check(event.num_buckets, "num_buckets"))
@@ -224,7 +224,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     if noise == 0:
         yield NonPrivate(event)
         return
-    exact = min(Fraction(noise), decimal(noise))  # near 1 the binary value and the decimal give different odds
+    exact = min(Fraction(noise), decimal(noise))  # near 1, the odds of the double and of its decimal differ
     if relation is REPLACE_SPECIAL:
         yield Round(ApproximateDP(_log_up(max(buckets * (1 - exact) + exact, 1 / exact)), 0.0))
     else:
@@ -232,7 +232,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _composed(event: Any, relation: Any) -> Iterator[Item]:
-    """Yield the rounds of all parts of a composed event, which a plan composes as the event does."""
+    """Yield the rounds of all parts of a composed event; a plan composes its rounds in the same way."""
     for part in event.events:
         yield from items(part, relation)
 
@@ -274,8 +274,8 @@ def _fixed_size(event: Any, relation: Any) -> Iterator[Item]:
 
     If records are added or removed, the event's dataset size is taken as the size of the larger dataset. The upper end
     is also valid if it is the size of the smaller one. Without replacement, the added record is then in a batch less
-    often. The dominating pairs of this sampling are the pairs of Poisson sampling, which get no worse at a lower rate.
-    With replacement, the number of draws of a record is stochastically larger in a smaller dataset.
+    often. The dominating pairs of this sampling are those of Poisson sampling; a lower rate does not weaken their
+    guarantee. With replacement, the number of draws of a record is stochastically larger in a smaller dataset.
     """
     again = isinstance(event, events.SampledWithReplacementDpEvent)
     scheme: Callable[[int, int], Sampling] = WithReplacement if again else WithoutReplacement
@@ -284,7 +284,7 @@ def _fixed_size(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
-    """Yield the round of one epoch of random allocation: each record takes part in ``num_selected`` random steps.
+    """Yield the round of one epoch of random allocation: each record enters ``num_selected`` random steps.
 
     Several such events draw the steps independently. Not every version of dp_accounting has this event.
     """
@@ -329,8 +329,8 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Item]) -> Item:
     Several Gaussian rounds on the same records have the dominating pair of one Gaussian round of noise ``(sum
     s_i^-2)^(-1/2)``, since the privacy losses of independent rounds add up and a sum of normal losses is normal. The
     noise is rounded down. Sampling preserves domination if a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22],
-    Theorem 11). A replacement under sampling involves three laws, and a dominating pair describes only two: it is
-    refused.
+    Theorem 11). A replacement under sampling is refused, since it involves three laws, and a dominating pair describes
+    only two.
     """
     rounds = []
     for item in inner:
@@ -468,7 +468,7 @@ RULES: Mapping[type, Rule] = {
     events.TruncatedSubsampledGaussianDpEvent: _truncated,
     events.ZCDpEvent: _concentrated,
 }
-"""Rule of each kind of event."""
+"""Function that converts each kind of event."""
 
 BY_NAME: Mapping[str, Rule] = {"RandomAllocationDpEvent": _random_allocation}
 """Rules of events that the installed version of dp_accounting may lack, by name."""
@@ -480,7 +480,7 @@ UNSUPPORTED: Mapping[type, str] = {
         "...).selection(...)"
     ),
 }
-"""Reasons for refusing the other events."""
+"""Reason for refusing each of the other kinds of events."""
 
 
 def _root_down(exact: Fraction) -> float:

@@ -5,7 +5,7 @@ process one Poisson batch in pieces, which together are one step at the sample r
 batches and then take one step, in which one record may occur several times. The record then moves the sum of the step
 by Binomial(k, q) clipping norms (``MixtureGaussian``), which no sample rate describes. Such steps are refused.
 
-Counting distinguishes pieces from batches. ``BatchMemoryManager`` signals, once for each batch it draws, that a step
+A count distinguishes pieces from batches. For each batch that it draws, ``BatchMemoryManager`` signals once that a step
 must not be skipped. Within a pass over the loader, the number of batches drawn therefore equals the number of steps
 taken plus the number of signals for steps not yet taken.
 
@@ -67,7 +67,7 @@ class Draws:
 
     def __init__(self, sampler: Any, optimizer: Any) -> None:
         self._optimizer, self._record = optimizer, optimizer.step_hook
-        self._drawn = self._taken = 0  # in the latest pass
+        self._drawn = self._taken = 0  # numbers of batches drawn and steps taken in the latest pass
         kind = type(sampler)
         counting = {"__module__": kind.__module__, "__iter__": lambda own: self._of_pass(kind.__iter__(own), len(own))}
         sampler.__class__ = type(kind.__name__, (kind,), counting)
@@ -95,7 +95,7 @@ class Draws:
         if self._taken >= self._drawn:
             raise UnsupportedError(STRANGE)
         self._taken += 1
-        ahead = optimizer._step_skip_queue  # signals for batches that workers drew ahead, the last perhaps incomplete
+        ahead = optimizer._step_skip_queue  # a signal for each piece drawn ahead; the last batch may be incomplete
         if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
             raise UnsupportedError(
                 f"a step after skipped ones (signal_skip_step) covers several batches: {self._drawn} were drawn in "

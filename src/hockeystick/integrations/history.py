@@ -17,7 +17,7 @@ Entry = tuple[float, float, int]
 """Noise multiplier, 0 or greater; sample rate, in (0, 1]; number of steps."""
 
 NOISE = domains.NOISE_OR_NONE.of("standard deviation of the noise / clipping norm")
-"""Domain of a noise multiplier; 0 is a step without noise."""
+"""Domain of a noise multiplier; 0 means a step without noise."""
 
 RATE = domains.RATE.of("probability that a batch contains a given record")
 

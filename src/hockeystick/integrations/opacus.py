@@ -5,11 +5,11 @@ Importing this module registers the accountant with Opacus, whose own engine the
     import hockeystick.integrations.opacus
     engine = opacus.PrivacyEngine(accountant="hockeystick")
 
-Opacus does not tell an accountant how batches are made, so under Opacus' own engine no number is called certified. The
-engine of this module inspects the loader.
+Opacus gives an accountant no information on how batches are made, so no number is called certified under Opacus' own
+engine. The engine of this module inspects the loader.
 
-Like the numbers of Opacus' own accountants, these assume Poisson sampling and, by default, that one record is added or
-removed.
+All numbers assume Poisson sampling and, by default, that one record is added or removed. Opacus' own accountants make
+the same assumptions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ UNSEEN = (
     "poisson_sampling=False or gradients accumulated over batches; hockeystick.integrations.opacus.PrivacyEngine "
     "checks it"
 )
-"""Warning with a number of an accountant that the engine of this module did not make."""
+"""Warning that comes with a number if the engine of this module did not make the loader."""
 
 
 class HockeystickAccountant(IAccountant):
@@ -148,7 +148,7 @@ class HockeystickAccountant(IAccountant):
         plan = plan_from_history(history, self.adjacency)
         if self.checked:
             return plan
-        warnings.warn(UNSEEN, stacklevel=2)  # Python shows it once
+        warnings.warn(UNSEEN, stacklevel=2)  # Python shows this warning once
         return plan.with_rounds(replace(item, note=UNSEEN) for item in plan.rounds)
 
     def __len__(self) -> int:
@@ -218,7 +218,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
 
     Args:
         accountant: ``"hockeystick"``.
-        secure_mode: as for Opacus.
+        secure_mode: the option of Opacus' engine.
         adjacency: neighbouring relation of all answers: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or
             ``"replace-one"``.
 
@@ -275,7 +275,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
         """Return module, optimizer and loader made private with the smallest noise certified to meet the target.
 
         Args:
-            data_loader: as for Opacus.
+            data_loader: the loader, as Opacus' engine takes it.
             target_epsilon: target epsilon, greater than 0; steps recorded earlier count towards it.
             target_delta: target delta, in (0, 1).
             epochs: number of further passes over the loader.
@@ -326,7 +326,7 @@ def least_noise_multiplier(epsilon: float, delta: float, sample_rate: float, ste
 
 
 def _replaced(loader: Any) -> str | None:
-    """Return the name of a loader's sampler if Poisson batches of all records discard its weights, draws or subset."""
+    """Return the name of the sampler that Opacus replaces, if it does more than go through all records; else ``None``."""
     known = (SequentialSampler, RandomSampler, DistributedSampler)
     batches = loader.batch_sampler
     if type(batches).__module__.startswith("opacus."):

@@ -99,7 +99,7 @@ def _without_rows(batch: Any) -> Any:
         return {key: _without_rows(value) for key, value in batch.items()}
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*(_without_rows(value) for value in batch))
-    if isinstance(batch, list | tuple):  # fields, or the texts of the one record
+    if isinstance(batch, list | tuple):  # a collection of fields, or the texts of the single record
         return type(batch)(_without_rows(value) for value in batch if not isinstance(value, str | bytes))
     raise InvalidInputError(
         f"an empty batch cannot be made of {type(batch).__name__}; give a collate_fn that returns tensors", "collate_fn"
@@ -109,7 +109,7 @@ def _without_rows(batch: Any) -> Any:
 def scheme_of(of: DataLoader[Any]) -> Sampling:
     """Return the sampling scheme of a ``DataLoader`` with its parameters, for the round of a plan.
 
-    Records in the order of the dataset are shuffled batches too: every epoch cuts all records into batches. Use
+    Batches in the order of the dataset also count as shuffled, since every epoch divides all records into batches. Use
     adjacency ``replace-one`` for them, since adding or removing a record moves others to different batches.
 
     Raises:

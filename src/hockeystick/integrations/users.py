@@ -31,7 +31,7 @@ Source = str | float
 """Source of a number: the name of a column, or one number for all rows."""
 
 ERRORS = ("stop", "row")
-"""Treatments of an invalid row: an error for the whole table, or a reason in place of its user's number."""
+"""Treatments of an invalid row: an error for the whole table, or a reason instead of numbers for the row's user."""
 
 
 def users(
@@ -54,8 +54,8 @@ def users(
     composition of parameters fixed beforehand does not depend on the order. Users with equal rows share one
     computation. The answer for a user does not depend on other users, to the last bit.
 
-    List a row whether or not sampling selected the user. Numbers are too small if only the batches that contained the
-    user are listed, with a rate below 1.
+    List all steps of a user, even those for which sampling did not select the user. Numbers are too small if only the
+    batches that contained the user are listed, with a rate below 1.
 
     Args:
         frame: pandas or Polars frame, or dict of arrays. For data larger than memory, give an iterable of such frames

@@ -1,8 +1,8 @@
 """Published figures and tables, recomputed by this library alone: ``hockeystick reproduce``.
 
 Each paper has one module, and ``koskela_table`` reconstructs the computation behind one published table. An experiment
-asks the published methods and this library the same questions. It writes all answers as a CSV file and draws its figure
-from them.
+computes the same quantities by the published methods and by this library. It writes all answers as a CSV file and draws
+its figure from them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 ALL = "all"  # name that stands for all experiments
 PAPERS = {"gopi": gopi.EXPERIMENTS, "koskela": koskela.EXPERIMENTS, "saddle": saddle.EXPERIMENTS}
-"""Experiments of each paper; those of the announcement have names of their own only."""
+"""Experiments of each paper, by its name; those of ``dots`` and ``laws`` are known by their own names only."""
 FIGURES = (".svg", ".png")  # suffixes of drawn files
 
 
 def chosen(name: str) -> Sequence[Experiment]:
-    """Return the experiments that a name stands for: one, all of one paper, or all of them (``"all"``).
+    """Return the experiments with a name: one experiment, those of one paper, or all of them (``"all"``).
 
     Raises:
         InvalidInputError: the name is unknown.

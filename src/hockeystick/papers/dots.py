@@ -8,9 +8,9 @@ The "privacy buckets" of the announcement round every loss up to a grid and comp
 charges the rounding of every transform to delta, so that beyond some 12,000 rounds it has no answer. Connect-the-dots
 uses the gap 1e-3 between grid points, ten times the gap of the buckets.
 
-The second figure is on one round of Gaussian noise. It shows the hockey-stick divergence as a function of e^eps,
-exactly and discretised by both methods on one grid. Connect-the-dots connects the points of the exact curve at the grid
-by straight lines.
+The second figure is on one round of Gaussian noise. It shows the hockey-stick divergence as a function of e^eps:
+exact, and discretised on one grid by buckets and by connect-the-dots. The latter method connects the points of the
+exact curve at the grid by straight lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ METHODS = (
     Method("prv"),
     Method("connect-the-dots", options=lambda setting: {"interval": INTERVAL}),
 )
-"""Published methods under their names here, with their options."""
+"""Published methods, under the names of this library's accountants, with their options."""
 
 INTERVAL = 1e-3  # gap of the announcement's grid of losses
 BUCKETS = "buckets, plain transform"  # label of the announcement's privacy buckets
@@ -78,16 +78,16 @@ def panels(table: Table) -> Sequence[Panel]:
     return [above, Panel(ROUNDS, "time of one question (s)", columns(table, "rounds", "seconds"), None, "log", "log")]
 
 
-SHOWN_GAP = 0.5  # distance of the dots in the picture
+SHOWN_GAP = 0.5  # gap of losses between the dots in the picture
 PICTURED = (
     Method("connect-the-dots", options=lambda setting: {"interval": SHOWN_GAP}),
     Method("privacy-buckets", options=lambda setting: {"factor": math.exp(SHOWN_GAP), "correction": 0}),
 )
-"""Methods of the picture, on one grid."""
+"""Methods of the picture, which use the same grid."""
 
 
 def pictures(full: bool, say: Say) -> Table:
-    """Return delta of one round of Gaussian noise, exactly and by both methods."""
+    """Return the delta of one round of Gaussian noise at each epsilon, exactly and by each method of the picture."""
     table = Table()
     for at in (step / 20 for step in range(0, 33, 1 if full else 5)):
         answers(PICTURED, [Setting(1.0, 1.0, 1)], [("delta", at)], say, table=table, odds=math.exp(at))
@@ -95,7 +95,7 @@ def pictures(full: bool, say: Say) -> Table:
 
 
 def picture_panels(table: Table) -> Sequence[Panel]:
-    """Return the panel of delta against e^eps, with the dots that the method connects."""
+    """Return the panel of delta against e^eps, with the dots that connect-the-dots connects."""
     own = table.where(lambda row: float(row["at"]) % SHOWN_GAP == 0, method=PICTURED[0].label)
     dots = [Mark(x, y, "") for x, y in zip(own.numbers("odds"), own.numbers("value"), strict=True)]
     return [replace(panel(table, "odds", DELTA, marks=False), points=dots)]

@@ -1,4 +1,4 @@
-"""Framework for published figures: settings, methods, tables of answers, and panels."""
+"""Building blocks of published figures: settings, methods, tables of answers, and panels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hockeystick.questions.parameters import of_plan
 
 Say = Callable[[str], None]
 
-CERTIFIED = "certified"  # label of the bracket, in tables and legends
+CERTIFIED = "certified"  # label of the certified bracket, in tables and legends
 STYLES = {
     "buckets, plain transform": "gdp",
     "closed form": "gdp",
@@ -39,10 +39,10 @@ STYLES = {
     "Renyi accountant": "zcdp",
     "split (estimate)": "connect-the-dots",
 }
-"""Accountant whose style is used, by label; a label that is an accountant's name has its own style."""
+"""Accountant whose style a label uses; a label that is an accountant's name uses the style of that accountant."""
 
 STEP = 1e-6
-"""Relative step of the noise of :func:`cold`, whose multiples are used in turn."""
+"""Smallest relative change of the noise by :func:`cold`; each call uses the next multiple of it."""
 
 XLABELS = {"rounds": ROUNDS, "at": EPSILON, "odds": "$e^\\varepsilon$", "points": "points $n$"}
 """Labels of horizontal axes, by column."""
@@ -89,10 +89,10 @@ _moves = itertools.count(1)
 
 
 def cold(plan: Plan) -> Plan:
-    """Return the plan with slightly more noise, each time by another amount, for which nothing is cached.
+    """Return the plan with slightly more noise, a new amount in each call, so that no cached results apply to it.
 
-    Intermediate results are cached by the parameters of a round, so that a repeated question is answered far faster,
-    even by another accountant. The answers for the changed plan differ little and take the same work.
+    Intermediate results are cached by the parameters of a round, so a repeated question is answered far faster, even
+    by another accountant. The answers for the changed plan differ little and take the same work.
     """
     return of_plan(plan, "noise")[1](1 + STEP * next(_moves))
 
@@ -117,13 +117,13 @@ class Method:
         """Return the method's answer, its options as a text, and the adjacency.
 
         The answer contains the shortest running time of ``times`` calls. The certified bracket, and every call after
-        the first, is timed at slightly different noise (:func:`cold`), so that it does not profit from cached
-        laws.
+        the first, is timed at slightly different noise (:func:`cold`), so no cached laws shorten the
+        time.
 
         Args:
             setting: setting.
             quantity: ``"epsilon"`` or ``"delta"``.
-            at: delta at which epsilon is asked, or epsilon at which delta is asked.
+            at: the given delta for ``"epsilon"``, or the given epsilon for ``"delta"``.
             times: number of calls.
         """
         certified = self.label == CERTIFIED
@@ -226,7 +226,7 @@ def panel(table: Table, x: str, ylabel: str, **more: Any) -> Panel:
     for label in table.values("method"):
         if label != CERTIFIED:
             own = table.where(method=label)
-            lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # a lower end of 0 says nothing
+            lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # a lower end of 0 is trivial
             two_sided = any(low > 0 for low in lower)
             shown.append(line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None))
     own = table.where(method=CERTIFIED)

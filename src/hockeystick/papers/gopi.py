@@ -1,10 +1,10 @@
 """Figures of Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy [GLW21].
 
-- Figure 1: rate 1e-3, noise 0.8, delta 1e-7. In (a), both methods have the mesh 4e-5; in (b), ``eps_error`` is 0.1 and
-  ``delta_error`` is delta / 1000.
-- Figure 3: rate 4e-3. In (a), bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points; in (b),
-  times.
-- Figure 2, and Figure 6 of the web version: rate 1, compared with the closed form, down to very small deltas.
+- Figure 1: epsilon against rounds, at rate 1e-3, noise 0.8 and delta 1e-7. In (a), both methods have the mesh 4e-5. In
+  (b), ``eps_error`` is 0.1 and ``delta_error`` is delta / 1000.
+- Figure 3: rate 4e-3. Part (a) shows bounds on delta at epsilon 1.5 after 1,000 rounds, against the number of points.
+  Part (b) shows running times.
+- Figure 2, and Figure 6 of the web version: delta at rate 1, compared with the closed form, down to very small deltas.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ WIDTH_LABEL = "width of the interval of $\\varepsilon$"  # label of an axis
 
 
 def theorem_error(mesh: float, delta: float, rounds: int) -> float:
-    """Return the ``eps_error`` for which Theorem 5.5 prescribes this mesh."""
+    """Return the ``eps_error`` for which Theorem 5.5 of [GLW21] prescribes this mesh, the gap of the lattice."""
     return mesh * math.sqrt(rounds / 2 * math.log(12 * DELTA_SHARE / delta))
 
 
 def window(setting: Setting, mesh: float, delta: float) -> dict[str, float]:
-    """Return the options of the Fourier accountant, half-width and number of points, that give it this mesh."""
+    """Return the half-width and the number of points with which the Fourier accountant has this mesh, as options."""
     length = renyi(setting, delta) + WINDOW + theorem_error(mesh, delta, setting.rounds)
     points = 2 * math.ceil(length / mesh)
     return {"length": points * mesh / 2, "points": points}
@@ -68,7 +68,7 @@ def renyi(setting: Setting, delta: float) -> float:
 
 
 def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
-    """Return PRV and the Fourier accountant as methods on the same mesh."""
+    """Return two methods on the same mesh: PRV and the Fourier accountant."""
 
     def prv(setting: Setting) -> Mapping[str, float]:
         return {"eps_error": theorem_error(mesh, delta, setting.rounds), "delta_error": delta / DELTA_SHARE}
@@ -77,7 +77,7 @@ def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
 
 
 def figure_1a(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds by PRV and by the Fourier accountant with two error bounds, on the mesh 4e-5."""
+    """Return epsilon against rounds, on the mesh 4e-5: by PRV, and by the Fourier accountant with two error bounds."""
     settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 2, logarithmic=False)]
     mesh = MESH if full else 3 * MESH
     prv, fourier = same_mesh(mesh, TARGET)
@@ -85,7 +85,7 @@ def figure_1a(full: bool, say: Say) -> Table:
 
 
 def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
-    """Return the Fourier accountant with its published bounds on the density of the loss, and these other options."""
+    """Return the Fourier accountant as a method: its published bounds on the density of the loss, and other options."""
     return Method(PUBLISHED, "fourier", lambda setting: {**options(setting), "rounding": 2})
 
 
@@ -114,7 +114,7 @@ def figure_3a(full: bool, say: Say) -> Table:
 
 
 def figure_3b(full: bool, say: Say) -> Table:
-    """Return the time that each method takes for an interval of fixed width, against rounds."""
+    """Return the running time of each method, for an interval of the same width, against rounds."""
     settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 64, 4096, 7, 3)]
     fourier = Method("fourier", options=lambda setting: window(setting, WIDTH / setting.rounds, TARGET))
     highest = peak(NOISE, 4e-3)[2]  # log delta is off by rounds times mesh times the highest density

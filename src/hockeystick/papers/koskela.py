@@ -46,7 +46,7 @@ SUBSAMPLED_RENYI = Method("Renyi accountant", "rdp", batches=True)
 """The accountant of Wang, Balle, Kasiviswanathan 2019 [WBK19]: batches of a fixed size, drawn without replacement."""
 
 RESIDUAL = 1e-9
-"""Residual at which the iteration stops; anything from 3.35e-10 to 1.22e-9 gives the same twenty published values."""
+"""Residual in delta at which the iteration stops; 3.35e-10 to 1.22e-9 give the same twenty published values."""
 
 POINTS_OF_TABLE = 4_000_000  # number of points in the left half of the table, where L varies
 BY_LENGTH: Mapping[float, tuple[float, float]] = {
@@ -75,11 +75,11 @@ PUBLISHED: Mapping[tuple[float, int, float], float] = {
     )
     for noise, value in zip(NOISES_OF_TABLE, row, strict=True)
 }
-"""Table 1 by noise, n and L: eighteen distinct cells, since the two halves share one row."""
+"""Published epsilons of Table 1 by noise, n and L: eighteen distinct cells, since the two halves share one row."""
 
 
 class Followed(NamedTuple):
-    """Published procedure for one cell of Table 1, repeated.
+    """Repetition of the published procedure for one cell of Table 1.
 
     Attributes:
         samples: samples of the loss of one round.
@@ -191,7 +191,7 @@ def figure_2(full: bool, say: Say) -> Table:
 def panels_table(table: Table) -> Sequence[Panel]:
     """Return panels of the distance from the true epsilon, for each half of Table 1 and each noise multiplier.
 
-    The lines are the published values, our run of the published procedure, the exact root of the equation that the
+    The lines are the published values, the repeated procedure, the exact root of the equation that the
     procedure solves, and the root without the spurious sample.
     """
     out = []

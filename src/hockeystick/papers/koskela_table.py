@@ -5,9 +5,9 @@ With x the outcome whose loss is s, the privacy loss of a round at rate q with n
     f(s) = e^s phi(x / sigma) / sigma dx/ds,   x = sigma^2 log u + 1/2,   u = (e^s - (1 - q)) / q,   s > log(1 - q),
 
 and dx/ds = sigma^2 e^s / (q u). The density is sampled at s_j = -L + j h, h = 2 L / n. The published samples start at
-``j = floor(n (L + log(1 - q)) / (2 L))``. This is one point *before* the edge log(1 - q). There the density is 0, but u
-is negative, and the formula takes the logarithm of a negative number, ``log u = log|u| + i pi``. The published
-procedure keeps the real part of f.
+``j = floor(n (L + log(1 - q)) / (2 L))``. This is one point *before* the edge log(1 - q), where the
+density is 0. At this point u is negative, and the formula takes the logarithm of a negative number, ``log u = log|u| +
+i pi``. The published procedure keeps the real part of f.
 
 With ``a = sigma^2 log|u| + 1/2``, so that ``x = a + i pi sigma^2``,
 
@@ -45,7 +45,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 LEAST = 1e-30  # smallest mass of a sample, and smallest power of a bin, that is kept
 BINS = 16  # bins summed at a time
-STANDS = 1e-11  # the iteration has converged when a step is at most this
+STANDS = 1e-11  # largest step of epsilon at which the iteration counts as converged
 MOST_STEPS = 60  # largest number of steps of the iteration
 
 
@@ -56,7 +56,7 @@ class Samples:
     Attributes:
         length: half-width L of the window.
         points: number n of grid points.
-        losses: grid points above the smallest possible loss whose mass is not negligible, shape (m,).
+        losses: grid points above the smallest possible loss, except those of negligible mass, shape (m,).
         mass: density at ``losses`` times h, shape (m,).
         before: last grid point below the smallest possible loss.
         spurious: mass that the published procedure assigns to ``before``.

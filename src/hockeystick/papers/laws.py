@@ -1,4 +1,4 @@
-"""Width of the interval of each method against its cost, and a plan that nearly attains PRV's error bound.
+"""Width of each method's interval against its cost, and a plan that nearly attains the error bound of PRV.
 
 The first figure has one plan from each of five publications. It shows the width of the certified interval of epsilon,
 at the plan's delta, against the number of grid points and against time. The following widths hold up to a factor. Here
@@ -60,13 +60,13 @@ PLANS = {
     "connecting the dots": Asked(Setting(0.5, 2e-5, 1000), 1e-8, 8.0),
     "saddle point": Asked(Setting(0.65, 0.01, 2000), 1e-5, 14.0),
 }
-"""One plan of each document."""
+"""One plan from each publication, by label."""
 
 MASSES = "fourier, rounded masses"  # label of the Fourier accountant with its default rounding
 METHODS = (PUBLISHED, MASSES, "evolving", "prv", "connect-the-dots", "contour")
-"""Methods of the error law, the widest first."""
+"""Methods whose widths are compared, in order of decreasing width."""
 
-LAWS = (PUBLISHED, MASSES, "prv", "connect-the-dots")  # methods of the laws of :func:`orders`, in order
+LAWS = (PUBLISHED, MASSES, "prv", "connect-the-dots")  # method of each law of :func:`orders`, in the same order
 SIZES = [1 << power for power in range(12, 22, 2)] + [2_700_000]  # numbers of points of a window; more are refused
 
 
@@ -84,7 +84,7 @@ def options(asked: Asked, method: str, size: float) -> Mapping[str, float]:
 
 
 def counted(asked: Asked, method: str, size: float, epsilon: float) -> float:
-    """Return the number of points of all lattices of a method, or of its contour."""
+    """Return the number of points that a method uses, on all its lattices or on its contour."""
     ((_, composition),) = compositions(asked.setting.plan().directions)
     own = options(asked, method, size)
     if method == "contour":
@@ -163,7 +163,7 @@ def split(rounds: int) -> float:
     The mass of each loss is split between its two neighbouring grid points so that its mean is kept.
     """
     cell = math.floor(RESPONSE / MESH)
-    share = RESPONSE / MESH - cell  # of the mass of either loss that lies on the outer one of its grid points
+    share = RESPONSE / MESH - cell  # fraction of the mass of either loss that goes to the outer of its two grid points
     most = 1 / (1 + math.exp(-RESPONSE))  # mass of the larger loss
     law = np.zeros(2 * cell + 3)
     law[:2], law[-2:] = (1 - most) * np.array([share, 1 - share]), most * np.array([1 - share, share])
@@ -206,4 +206,4 @@ EXPERIMENTS = (
     Experiment("laws", "Width of epsilon against points and time", SOURCE, laws, law_panels, 2, 3.0),
     Experiment("atoms", "The bound of Theorem 5.5 where laws have atoms", SOURCE, atoms, atom_panels),
 )
-"""Experiments on what the methods cost."""
+"""Experiments on the width and the cost of the methods."""

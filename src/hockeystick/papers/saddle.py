@@ -1,8 +1,9 @@
 """Figures of the saddle-point accountant: Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar [AAC+23], and its talk.
 
-The talk has two approximations. The accountant ``saddle-point`` with ``order=1`` is steepest descent. With ``order=0``
-it takes the tilted sum of the losses as normal, here with a certified error. Its default, which has one more term of
-steepest descent, is an addition of this library.
+The talk has two approximations. The accountant ``saddle-point`` computes the first, steepest descent, with ``order=1``.
+With ``order=0`` it computes the second, in which the tilted sum of the losses is taken as normal; here it has a
+certified error. The default of the accountant, ``order=2``, has one more term of steepest descent. This term is an
+addition of this library.
 
 The first figure shows epsilon against rounds for noise 0.65, rate 0.01 and delta 1e-5. The second shows privacy curves
 after 2,000 rounds for noise 0.65 and 1, down to delta 1e-60.
@@ -33,19 +34,19 @@ METHODS = (
     Method("gdp"),
     Method("prv"),
 )
-"""Published methods; the accountant prv has an error of 0.1 in epsilon."""
+"""Published methods with their options; PRV has the default ``eps_error`` of 0.1."""
 
 COMPARED = ("rdp", ORDER_1, ORDER_0, "saddle-point", "gdp")  # methods whose errors are drawn
 
 
 def epsilons(full: bool, say: Say) -> Table:
-    """Return epsilon against rounds."""
+    """Return epsilon against rounds, by every method and certified."""
     settings = [Setting(NOISES[0], RATE, k) for k in spread(full, 100, 3000, 12, 4, logarithmic=False)]
     return answers(METHODS, settings, [("epsilon", TARGET)], say)
 
 
 def curves(full: bool, say: Say) -> Table:
-    """Return delta against epsilon, down to 1e-60."""
+    """Return delta against epsilon after 2,000 rounds, down to a delta of 1e-60."""
     table = Table()
     for noise in NOISES:
         setting = Setting(noise, RATE, 2000)

@@ -1,4 +1,4 @@
-"""Neighbouring relations, and their directions: the orders in which two neighbouring datasets are compared."""
+"""Neighbouring relations of datasets, and their directions: the orders in which two neighbours are compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hockeystick.values.words import choice
 
 
 class Direction(StrEnum):
-    """An ordered comparison of two datasets: the output has law P on the first, and law Q on the second.
+    """An ordered comparison of two neighbouring datasets: the output has law P on the first and law Q on the second.
 
     - ``remove``: P is the law with the record, and Q is the law without it. ``add``: P and Q are exchanged.
     - ``zero-out``: P is the law with the record, and Q is the law with its contribution set to zero and the same number
@@ -29,7 +29,7 @@ class Direction(StrEnum):
     ZERO_OUT = "zero-out"
     RESTORE = "restore"
 
-    __hash__ = str.__hash__  # same hash as the text, and faster than the default of enumerations, written in Python
+    __hash__ = str.__hash__  # hash of the text; the one of enumerations is written in Python, and slower
 
     def __init__(self, value: str) -> None:
         self.zeroes = value in ("zero-out", "restore")

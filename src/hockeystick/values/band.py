@@ -42,7 +42,7 @@ class Band(NoNumber):
     @property
     def gap(self) -> Array:
         """Return the width of each interval; 0 where both ends are equal, even if infinite."""
-        with np.errstate(invalid="ignore"):  # both infinite
+        with np.errstate(invalid="ignore"):  # the difference of two equal infinities is NaN
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
     def columns(self) -> dict[str, list[float]]:

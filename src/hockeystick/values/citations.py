@@ -57,7 +57,7 @@ class Source:
 @cache
 def bibliography() -> Mapping[str, Source]:
     """Return the entries by their keys, in the order of the file."""
-    import tomllib  # late, as the next: most programs show no citation
+    import tomllib  # late, like the next import, since most programs show no citation
     from importlib import resources
 
     text = resources.files(__package__).joinpath("bibliography.toml").read_text(encoding="utf-8")

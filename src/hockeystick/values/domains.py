@@ -2,7 +2,6 @@
 
 The check of a domain returns the value in the type of the domain, or raises an error with a one-line message for users.
 
-
 The annotation of a parameter of a mechanism or sampling scheme contains its :class:`Domain`, or for a list the
 :class:`ListDomain`. The check in ``__post_init__``, the reader of plan files and the JSON Schema all use that object.
 """
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from hockeystick.values.errors import InvalidInputError
 
-# refusing a value and repeating it belong together: both are here
+# names for messages about refused values, exported with the domains
 from hockeystick.values.words import SHOWN_LENGTH as SHOWN_LENGTH
 from hockeystick.values.words import choice as choice
 from hockeystick.values.words import cut as cut
@@ -39,8 +38,8 @@ MAX_COUNT = 10**12
 """Largest accepted count of rounds, records or steps."""
 
 MAX_ITEMS = 20_000
-"""Largest number of elements of a list parameter: curves, laws and matrices in real use are far shorter, and a plan
-file of twenty rounds with such lists can still be read."""
+"""Largest number of elements of a list parameter: more than curves, laws and matrices in real use have, but few enough
+to read a plan file of twenty rounds with such lists."""
 
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,
@@ -141,7 +140,7 @@ class ExactDomain:
         Raises:
             InvalidInputError: the value is not in the domain; the message names key, value and accepted values.
         """
-        from hockeystick.values.exact import fraction  # late, as below: few parameters are exact
+        from hockeystick.values.exact import fraction  # a late import, as below, since few parameters are exact
 
         found = fraction(_alone(value))
         if found is None or not self.least <= found <= self.most:
@@ -314,13 +313,13 @@ def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 
 
-# The declared domain restricts inputs, never answers: a hundred times the range of published values.
+# The declared domain restricts inputs, never answers. It extends a hundred times beyond the range of published values.
 
 NOISE = Domain("a number from 0.01 to 1e6", {"minimum": 0.01, "maximum": 1e6})
 """Noise multipliers and scales."""
 
 NOISE_OR_NONE = Domain("0 or a number from 0.01 to 1e6", NOISE.keywords, also=0.0)
-"""Noise of a step already taken, which may be 0."""
+"""Noise multiplier of a step already taken, which may be 0."""
 
 RATE = Domain("1 or a number from 1e-10 to 1 - 1e-6", {"minimum": 1e-10, "maximum": 1 - 1e-6}, also=1.0)
 """The probability that a record enters a batch."""
@@ -343,7 +342,7 @@ RHO = Domain("a number from 1e-13 to 1e4", {"minimum": 1e-13, "maximum": 1e4})
 """The rho of a round, half the square of a mu."""
 
 LENGTH = Domain("a number from 1e-6 to 1e9", {"minimum": 1e-6, "maximum": 1e9})
-"""Bounds of noise."""
+"""Largest magnitude of bounded noise."""
 
 MOST_EPSILON = 1e4
 """Largest epsilon of a query."""
@@ -369,25 +368,25 @@ EXACT_PROBABILITY = ExactDomain(0, 1)
 """Probabilities that are kept as fractions."""
 
 SHARE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, "maximum": 1})
-"""Relative widths and tolerances."""
+"""Relative widths and tolerances, as fractions of 1."""
 
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
 """Budgets and widths for which 0 would be meaningless."""
 
 AT_LEAST_ZERO = Domain("a finite number, 0 or greater", {"minimum": 0})
-"""Claims of others about a plan."""
+"""Numbers that a source claims for a plan."""
 
 COUNT = whole_numbers().of("number of rounds")
 """Number of times that a round is run."""
 
 RECORDS = whole_numbers(least=1).of("number of records")
-"""Sizes of batches and of datasets."""
+"""Number of records in a batch or a dataset."""
 
 NUMBERS = whole_numbers(least=1).of("number of released numbers to which one record contributes")
-"""Releases of one kind, each of which shows something of the record."""
+"""Number of released numbers to which one record contributes."""
 
 EPOCH = whole_numbers(least=1, most=10**10).of("number of steps in an epoch")
-"""Steps of an epoch, in one of which a record takes part: the rate is the reciprocal of their number."""
+"""Number of steps in an epoch; each record enters one of them, so the rate is the reciprocal of this number."""
 
 
 def epsilon(value: float, key: str, hint: str) -> float:
@@ -478,7 +477,7 @@ def array(value: object, key: str) -> npt.NDArray[np.float64]:
     """
     try:
         found = np.asarray(value)
-        if found.dtype.kind in "biufO":  # not text, although NumPy would read the digits in one
+        if found.dtype.kind in "biufO":  # not text, although NumPy would convert digits in a text
             return found.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         pass
@@ -490,7 +489,7 @@ def _alone(value: object) -> object:
     item = None if isinstance(value, numbers.Real) else getattr(value, "item", None)
     try:
         return item() if callable(item) else value
-    except (TypeError, ValueError, RuntimeError):  # NumPy and PyTorch, where there are more elements
+    except (TypeError, ValueError, RuntimeError):  # from NumPy and PyTorch, if there are several elements
         return value
 
 

@@ -10,10 +10,10 @@ class HockeystickError(Exception):
 
 
 class InvalidInputError(HockeystickError, ValueError):
-    """A value outside its domain, a malformed plan file, or arguments that contradict each other.
+    """Error for a value outside its domain, a malformed plan file, or arguments that contradict each other.
 
     Attributes:
-        field: the offending key, or ``None``. With it, a caller can add to the message which file or round has the key.
+        field: key of the invalid value, or ``None``. A caller can add to the message which file or round has this key.
     """
 
     def __init__(self, message: str, field: str | None = None) -> None:
@@ -22,16 +22,16 @@ class InvalidInputError(HockeystickError, ValueError):
 
 
 class UnsupportedError(HockeystickError):
-    """A combination for which no dominating pair is proven, or which an accountant cannot handle."""
+    """Error for a plan for which no dominating pair is proven, or which an accountant cannot handle."""
 
 
 class NotApplicableError(UnsupportedError):
-    """A method that cannot handle a plan, or not at a reasonable cost; the message says what to change."""
+    """Error of a method that cannot handle a plan at a reasonable cost; the message says what to change."""
 
 
 class UnreachableError(HockeystickError):
-    """A target that no value of a parameter meets; the message says what comes nearest."""
+    """Error for a target that no value of a parameter meets; the message states the nearest value."""
 
 
 class BudgetError(HockeystickError):
-    """A round that a privacy filter does not allow; the message says what is left."""
+    """Error for a round that a privacy filter does not allow; the message states the budget left."""

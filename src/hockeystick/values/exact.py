@@ -15,10 +15,10 @@ TEXT = re.compile(r"^([0-9]+/0*[1-9][0-9]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[
 """Pattern of a fraction in text: a quotient of whole numbers, or a decimal."""
 
 MAX_DIGITS = 4000
-"""Longest text of a fraction, and most digits of its numerator or denominator: more take seconds to compute with."""
+"""Largest length of a fraction's text, and of its numerator or denominator; longer ones take seconds to compute."""
 
 PRECISE = Context(prec=60, Emax=10**9, Emin=-(10**9))
-"""Decimal arithmetic for the laws of counts."""
+"""Decimal arithmetic of 60 digits, for laws of counts such as binomial laws."""
 
 
 def decimal(value: float) -> Fraction:
@@ -27,11 +27,11 @@ def decimal(value: float) -> Fraction:
     >>> decimal(0.1)
     Fraction(1, 10)
     """
-    return Fraction(*Decimal(repr(float(value))).as_integer_ratio())  # Decimal reads the text in half the time
+    return Fraction(*Decimal(repr(float(value))).as_integer_ratio())  # twice as fast as Fraction(text)
 
 
 def fraction(value: object) -> Fraction | None:
-    """Return a number or its text as a fraction; ``None`` if it is neither, or has too many digits to compute with.
+    """Return a number, or the text of a number, as a fraction; ``None`` for other values and for too many digits.
 
     >>> fraction("1/3"), fraction(0.1), fraction("a third")
     (Fraction(1, 3), Fraction(1, 10), None)
@@ -78,7 +78,7 @@ def towards(value: Fraction, up: bool) -> float:
     end = math.inf if up else -math.inf
     try:
         found = float(value)
-    except OverflowError:  # its size is far beyond the largest double
+    except OverflowError:  # the fraction is far beyond the largest double
         found = math.copysign(math.inf if (value > 0) == up else sys.float_info.max, 1 if value > 0 else -1)
     while math.isfinite(found) and (decimal(found) < value if up else decimal(found) > value):
         found = math.nextafter(found, end)

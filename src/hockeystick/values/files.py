@@ -52,11 +52,11 @@ def _write(path: Path, content: bytes) -> None:
 
         If it will replace a file, nobody else may read it until it has the mode of that file.
         """
-        return os.open(name, flags, 0o666 if kept is None else 0o600)  # less the umask
+        return os.open(name, flags, 0o666 if kept is None else 0o600)  # the umask removes some of these bits
 
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
-        with open(temporary, "xb", opener=private) as file:  # a path's own open takes no opener
+        with open(temporary, "xb", opener=private) as file:  # Path.open has no parameter opener
             file.write(content)
             if kept is not None:
                 temporary.chmod(kept)
@@ -82,6 +82,6 @@ def _mode(path: Path) -> int | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(mode):
         raise ValueError("this is a device, a pipe or a socket; give a file name")
-    if not mode & 0o222 or not os.access(path, os.W_OK):  # the first also for root, who may write anything
+    if not mode & 0o222 or not os.access(path, os.W_OK):  # the first test also applies to root, who may write any file
         raise ValueError("the file is read-only; make it writable or give another name")
     return mode & 0o777

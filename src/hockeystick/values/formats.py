@@ -1,4 +1,4 @@
-"""The format number in plan files and JSON answers; it tells later versions how to read them."""
+"""The format number in plan files and JSON answers, by which later versions choose how to read them."""
 
 from __future__ import annotations
 

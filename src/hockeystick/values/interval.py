@@ -16,9 +16,12 @@ class Interval:
     """Certified ends for one direction, and the best guess in between.
 
     Attributes:
+        lower: certified lower end.
+        estimate: best guess; no guarantee.
+        upper: certified upper end.
         limited: reason why the requested gap was not reached.
         engine: name of the engine that answered.
-        tilt: approximate saddle point of the answer, if the engine knows it; a hint for the other direction.
+        tilt: approximate saddle point of the answer, if the engine computed it; a start for the other direction.
     """
 
     lower: float
@@ -72,7 +75,7 @@ class Ends:
 
     @property
     def width(self) -> Array:
-        """Return the distance between the ends: infinite without a lower end, 0 where both ends are minus infinity."""
+        """Return the distance of the ends: infinite if only the lower end is minus infinity, 0 if both are."""
         with np.errstate(invalid="ignore"):
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
@@ -81,7 +84,7 @@ class Ends:
         return Interval(float(self.lower[0]), float(self.estimate[0]), float(self.upper[0]), None, engine)
 
     def shared(self, other: Ends) -> Ends:
-        """Return the intersections with other intervals for the same truths.
+        """Return the intersections with ``other``, intervals that enclose the same truths.
 
         Each estimate is from the narrower of the two intervals.
         """

@@ -1,8 +1,8 @@
 """Lazy imports: some modules are imported only when one of their names is first used, so that the library loads fast.
 
-A package states twice which of its modules defines each such name. For the program, it passes a table to
+A package states twice which of its modules defines each such name. For the program, it gives a table to
 :func:`exports`. For type checkers, it imports the names under ``TYPE_CHECKING``; the import contracts treat this import
-like any other. ``tests/values/test_late.py`` checks that the two statements agree.
+like any other. ``tests/values/test_late.py`` checks that the table and the imports agree.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def exports(package: str, table: Mapping[str, str]) -> Callable[[str], Any]:
     'hockeystick.values.side'
     """
 
-    def __getattr__(name: str) -> Any:  # noqa: N807  # it is what Python asks of a module
+    def __getattr__(name: str) -> Any:  # noqa: N807  # the name that Python prescribes for modules
         if name not in table:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=modules[package])
         module = table[name]
         value = found(f"{package}.{module}" if module == name else f"{package}.{module}:{name}")
-        setattr(modules[package], name, value)  # Python asks once
+        setattr(modules[package], name, value)  # so Python calls this function once for each name
         return value
 
     return __getattr__

@@ -1,4 +1,4 @@
-"""Check for optional packages, made before anything is computed."""
+"""Check, before a computation, that optional packages are installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two distinct types of results that are weaker than an interval: an upper bound, and an estimate."""
+"""Two types of results that are weaker than a certified interval: an upper bound, and an estimate."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Estimate(Shows):
     {'value': 1.5}
     """
 
-    if not TYPE_CHECKING:  # readers of types refuse it by themselves
+    if not TYPE_CHECKING:  # type checkers refuse it by themselves
         __float__ = refusal("float()")
 
     _numbers: ClassVar[tuple[str, ...]] = ("value",)

@@ -17,11 +17,11 @@ from hockeystick.values.words import one_line
 
 MOST_ROWS = 20  # largest number of rows of a table in a notebook
 
-DIGITS = ".6g"  # format of ends if none is given: as many digits as on the command line
+DIGITS = ".6g"  # format of ends if none is given, the same as on the command line
 
-UP, DOWN, NEAREST = "ROUND_CEILING", "ROUND_FLOOR", "ROUND_HALF_EVEN"  # the ways of rounding, as decimals name them
+UP, DOWN, NEAREST = "ROUND_CEILING", "ROUND_FLOOR", "ROUND_HALF_EVEN"  # roundings, as the module decimal names them
 
-USUAL = ".6"  # precision of a format with a type only, as in Python
+USUAL = ".6"  # precision of a format that has a type but no precision, as in Python
 
 
 def rounded(value: float, spec: str, rounding: str) -> str:
@@ -38,7 +38,7 @@ def rounded(value: float, spec: str, rounding: str) -> str:
     >>> rounded(2.3851, ".2f", UP), rounded(2.3851, ".2f", DOWN), rounded(1.21e-7, ".1e", UP)
     ('2.39', '2.38', '1.3e-7')
     """
-    from decimal import Decimal, localcontext  # late, like the next: computing alone does not need them
+    from decimal import Decimal, localcontext  # late imports, since computations do not need them
 
     try:
         if spec.endswith(tuple("eEfFgG%")) and "." not in spec:
@@ -150,7 +150,7 @@ class Shows(NoNumber):
 
 
 def and_more(rows: Sequence[Sequence[str]], count: int) -> list[Sequence[str]]:
-    """Return the rows and, if they are fewer than ``count``, one more row that says how many are left out.
+    """Return the rows and, if they are fewer than ``count``, one more row with the number of rows left out.
 
     >>> and_more([("1", "a"), ("2", "b")], 5)
     [('1', 'a'), ('2', 'b'), ('and 3 more', '')]

@@ -1,4 +1,4 @@
-"""Base class of results that are not numbers: arithmetic, order and rounding raise a one-line error with a remedy.
+"""Base class of results that are not numbers: arithmetic, order and rounding raise an error with a remedy.
 
 The results of ``bound + 1`` and ``bound <= 3.0`` would depend on which end of the interval is meant, so a program must
 name the end. Rounding is refused because an upper bound that is rounded down is no longer a bound. The methods that
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 BINARY = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "divmod": "divmod()",
 }  # fmt: skip
-"""Binary operators by the names of their methods, each of which has a reflected one."""
+"""Binary operators by the names of their methods; each also has a reflected method, such as ``__radd__``."""
 
 ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 """Order comparisons; equality of two answers is allowed."""
@@ -21,7 +21,7 @@ UNARY = {
     "neg": "-", "pos": "+", "abs": "abs()", "round": "round()", "floor": "math.floor()", "trunc": "math.trunc()",
     "int": "int()",
 }  # fmt: skip
-"""Unary functions. ``math.ceil`` is not included: if there is a ``float()``, it rounds that up."""
+"""Unary functions by the names of their methods. ``math.ceil`` is allowed: it rounds the result of ``float()`` up."""
 
 
 class NoNumber:

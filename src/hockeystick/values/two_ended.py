@@ -1,4 +1,4 @@
-"""Certified intervals as results of the library: for epsilon, and for delta with its logarithm."""
+"""Certified intervals, as results of the library: for epsilon, and for delta together with its logarithm."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Bound(Shows):
     warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.lower <= self.estimate <= self.upper:  # nor is NaN
+        if not self.lower <= self.estimate <= self.upper:  # also true for NaN
             ends = ", ".join(map(shown, (self.lower, self.estimate, self.upper)))
             raise InvalidInputError(f"an interval must satisfy lower <= estimate <= upper; received {ends}", "lower")
 
@@ -68,7 +68,7 @@ class Bound(Shows):
 
     @property
     def relative_gap(self) -> float:
-        """Width relative to the upper end; 0 if both ends agree, 1 if only the upper end is known."""
+        """Width divided by the upper end: 0 if both ends agree, 1 if the lower end is 0 or the upper end infinite."""
         if self.lower == self.upper:
             return 0.0
         return 1.0 if math.isinf(self.upper) else (self.upper - self.lower) / self.upper

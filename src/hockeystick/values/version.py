@@ -1,3 +1,3 @@
-"""The version of the package, kept here so that an answer can state it without importing the whole package."""
+"""The version of the package, in its own module so that an answer can state it without importing the package."""
 
 __version__ = "0.2.0"

@@ -11,7 +11,7 @@ SHOWN_LENGTH = 60
 """Largest length, in characters, of a received value in a message."""
 
 LONG = 300
-"""Largest length, in characters, of a file name or another whole line in a message: enough for real paths."""
+"""Largest length, in characters, of the name of a file or another source in a message: enough for real paths."""
 
 
 def choice(
@@ -41,12 +41,12 @@ def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | N
     >>> nearest("laplcae", ["laplace"]), nearest("RDP", ["gdp", "rdp"]), nearest("discrete-laplace", ["laplace"])
     ('laplace', 'rdp', None)
     """
-    if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # comparing takes as long as the value is
+    if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # the time of the comparison grows with the length
         return None
-    import difflib  # late, since most programs misspell nothing
+    import difflib  # a late import, since most programs misspell no name
 
     names = list(known)
-    alike = [name for name in names if name.lower() == value.lower()]  # no slip is nearer than that of a capital
+    alike = [name for name in names if name.lower() == value.lower()]  # a difference in case only is the nearest
     close = alike[:1] or difflib.get_close_matches(value, names, 1, cutoff)
     return close[0] if close and (close[0] not in value or len(value) < len(close[0]) + 2) else None
 
@@ -71,7 +71,7 @@ def place(path: object) -> str:
 
 def cut(text: str, length: int = SHOWN_LENGTH) -> str:
     """Return the text on one line, cut in the middle to ``length`` characters if it is longer."""
-    if len(text) > 4 * LONG:  # a file may hold any length, and only the two ends are shown
+    if len(text) > 4 * LONG:  # the text may be very long, and only its two ends are shown
         text = f"{text[: 2 * LONG]}...{text[-2 * LONG :]}"
     text = one_line(text)
     return text if len(text) <= length else f"{text[: length - 20]}...{text[-17:]}"

@@ -48,7 +48,7 @@ class Interval(NamedTuple):
 
 
 class TiltedMoments(NamedTuple):
-    """Bounds on K(t), the mean and the variance of one round's tilted loss L, and an upper bound on ``E |L - E L|^3``."""
+    """Bounds on K(t), mean and variance of one round's tilted loss L, and an upper bound on ``E |L - E L|^3``."""
 
     log: Interval
     mean: Interval
