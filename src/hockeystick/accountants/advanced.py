@@ -42,7 +42,7 @@ class AdvancedAccountant(SplitAccountant):
     summary = "upper bound: advanced composition of per-round (epsilon, delta)"
 
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
-        """Return epsilon of the composition from the epsilons of the rounds, at ``delta' = 1 - e^-slack``.
+        """Return an upper bound on epsilon of the composition at ``delta' = 1 - e^-slack``, from the rounds' epsilons.
 
         The sums are raised by a relative margin that covers their rounding, since all terms are positive. ``LOST`` is
         added to V in case its terms underflow.

@@ -41,7 +41,7 @@ NOTHING_SEEN = f"no tangents exist beyond a loss of {-LEAST_LOG_DELTA:.0f}, wher
 """Reason for a wide interval or a missing lower end: delta depends on losses without tangents."""
 
 ALL_INFINITE = "up to rounding, a round has no probability at finite losses; use accountant 'contour'"
-"""Reason for refusing a plan whose rounds have infinite losses only."""
+"""Reason for refusing a plan in which all losses of some round are infinite, up to rounding."""
 
 REMEDY = "leave out the option interval or make it {factor:.0f} times as wide"
 """Remedy for a lattice with too many points."""
@@ -76,7 +76,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         return enclosed(low, high, reason, LEAN)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
-        """Return log delta of the composed lower laws, and of the composed upper laws."""
+        """Return certified ends of log delta, from the composed lower laws and the composed upper laws."""
         guess = guessed_log_delta(composition, epsilon)
         total = _laws(composition, self._gap(composition, guess.value, epsilon, guess.order), guess.value, Side.ABOVE)
         found = self._sums(composition, total, guess.value, lattice.tilt_for_epsilon(total, epsilon))

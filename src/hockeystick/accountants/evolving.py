@@ -65,7 +65,7 @@ class Evolution:
     """Rounded laws after one stage or both, with their accumulated errors.
 
     Attributes:
-        laws: pairs (law, count): of the rounds after one stage, of the sums of groups after both.
+        laws: pairs (law, count) of the rounds after one stage, or of the sums of groups after both.
         bias: bound on the part of the error of the rounded sum that comes from means not kept exactly.
         lost: bound on the probability that some loss or some sum of a group lies outside its domain.
         error: bound on the mass misplaced by the rounding of Fourier transforms.
@@ -87,7 +87,7 @@ class EvolvingAccountant(CouplingAccountant):
     summary = "certified: mean-preserving rounding to two lattices, the second one wider, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> tuple[Rounds, float]:
-        """Return the laws after both stages, and eps_error with the bias of all means.
+        """Return the laws after both stages, and eps_error plus the bias of all means.
 
         Raises:
             NotApplicableError: the rounding of the Fourier transforms is too large for this delta, or a lattice has too
@@ -185,7 +185,10 @@ class Grouped(NamedTuple):
 
     @classmethod
     def of(cls, above: Laws, below: Laws, window: Window) -> Grouped:
-        """Return the sum of rounds whose masses are known between two bounds; no tilt is applied."""
+        """Return the law of the sum of the rounds of a group, from their laws with masses rounded up and down.
+
+        No tilt is applied.
+        """
         gap = above[0][0].gap
         n = points_of(window, gap)
         origin = math.fsum(count * law.first for law, count in above)

@@ -118,9 +118,9 @@ class FourierAccountant(PublishedAccountant):
         return Composed.of([(sampled(pair, grid), count) for pair, count in composition.rounds], grid)
 
     def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> lattice.Enclosed | WithErrors:
-        """Return the compositions of the losses rounded down and rounded up (2021).
+        """Return the compositions of the losses rounded down and rounded up, the bounds of 2021.
 
-        With ``errors``, return the composition of sampled densities with error bounds (2020).
+        With ``errors``, return instead the estimate of 2020 with its error bounds.
         """
         grid = self._grid(composition, wrapped, epsilon)
         if self.errors:

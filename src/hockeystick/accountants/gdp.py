@@ -62,8 +62,8 @@ class Moments(NamedTuple):
         mean: ``E_P L``.
         square: ``Var_P L``.
         third: ``E_P |L - E_P L|^3``.
-        apart: term in the numerator of mu: ``E_P L - E_Q L``, or mu^2 for a sampled round.
-        variance: term in the variance by whose square root mu is divided: ``Var_P L``, or mu^2 for a sampled round.
+        apart: contribution to the numerator of mu: ``E_P L - E_Q L``, or mu^2 for a sampled round.
+        variance: contribution to the square of the denominator of mu: ``Var_P L``, or mu^2 for a sampled round.
     """
 
     mean: float
@@ -194,7 +194,7 @@ class NormalLaw(NamedTuple):
         return root(lambda at: max(self.log_delta(at), -1e4) - log_delta, 0.0, high, xtol=2e-12, rtol=2**-50)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return the logarithm of ``E (1 - e^(eps - S))_+``, with S distributed by this law."""
+        """Return log delta at epsilon: the logarithm of ``E (1 - e^(eps - S))_+`` for S with this law."""
         from scipy.special import log_ndtr
 
         above = self.mean - epsilon

@@ -120,7 +120,7 @@ class OptimalAccountant(SplitAccountant):
         return down, up
 
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
-        """Return epsilon of the composed randomised responses at ``delta' = 1 - e^-slack``."""
+        """Return an upper bound on epsilon of the composed randomised responses at ``delta' = 1 - e^-slack``."""
         boxes = [(epsilon, count) for epsilon, (_, count) in zip(each, kinds, strict=True) if epsilon > 0]
         total = math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE)
         target = -math.expm1(-slack) * (1 - CARE)

@@ -64,7 +64,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
     summary = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
-        """Return the epsilons at which the lower law's delta, and the upper law's delta, fall to the target."""
+        """Return certified ends of epsilon, at which the delta of the lower law and of the upper law falls to the target."""
         delta = deltas[0]
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.9 * delta:
@@ -78,7 +78,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         return enclosed(lower_end(down.log_delta, math.log(deltas[1]), min(upper, top), 1 / top, PRECISION), upper)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Interval:
-        """Return log delta of the composed lower law, and of the composed upper law."""
+        """Return certified ends of log delta, from the composed lower law and the composed upper law."""
         delta = math.exp(max(guessed_log_delta(composition, epsilon).value, -LARGEST))
         up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
         upper = up.log_delta(epsilon)

@@ -47,7 +47,7 @@ class ProvedAccountant(Accountant):
     least_delta = domains.LEAST_DELTA
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
-        """Return the interval of the worst direction.
+        """Return proved ends of epsilon, for the worst direction.
 
         Raises:
             UnsupportedError: there is no proof.
@@ -62,7 +62,7 @@ class ProvedAccountant(Accountant):
         return without_lower(directions, bound_of(found, worst, "proved"))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """Return the interval of the worst direction, for delta and for its logarithm.
+        """Return proved ends of delta and of its logarithm, for the worst direction.
 
         Raises:
             UnsupportedError: there is no proof.
@@ -165,10 +165,9 @@ def _log_delta(rounds: ExactRounds, epsilon: Fraction, ask: Callable[[ProofEngin
 
 
 def _infinite_mass(rounds: ExactRounds) -> Ball:
-    """``P(L = inf)`` as a ball.
+    """Ball that encloses ``P(L = inf)``.
 
-    If the probability is known as a fraction, the radius of the ball is small even relative to the probability;
-    otherwise it is small relative to 1 only.
+    The ball has a small relative error if the probability is known as a fraction, and otherwise a small absolute error.
     """
     exact = rounds.exact_infinite_mass
     return 1 - rounds.finite_mass() if exact is None else ball(exact)

@@ -120,8 +120,8 @@ class CouplingAccountant(BracketAccountant):
         """Return the rounded law of each kind of round, with its count.
 
         Raises:
-            NotApplicableError: the lattices have too many points, or the rounds' computed probabilities add up to more
-                than 1 by more than rounding.
+            NotApplicableError: the lattices have too many points, or the product of the rounds' computed masses exceeds
+                1 by more than :data:`EXCESS`.
         """
         found, points, excess = [], 0.0, 0.0
         for pair, count in composition.rounds:
@@ -160,7 +160,7 @@ class PrvAccountant(CouplingAccountant):
     summary = "certified: mean-preserving rounding of losses, composed by FFT, +- eps_error"
 
     def coupled(self, composition: Composition, log_error: float, delta: float) -> tuple[Rounds, float]:
-        """Return the rounded laws of Algorithm 2, and eps_error with the bias of all means.
+        """Return the rounded laws of Algorithm 2, and eps_error plus the bias of all means.
 
         Raises:
             NotApplicableError: the domains leave out more than five sixths of delta_error, or a lattice has too many

@@ -130,13 +130,13 @@ class BracketAccountant(PublishedAccountant):
         """Return an interval for log delta of the finite losses of a composition; epsilon is below the largest loss."""
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound:
-        """Return the largest lower and upper ends over the directions, which enclose the largest epsilon."""
+        """Return an interval for the largest epsilon of the directions, from the largest lower and the largest upper end."""
         return bounded_epsilon(
             directions, delta, self.name, lambda rounds, deltas: self.epsilon_ends(self._few(rounds), deltas)
         )
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound:
-        """Return the largest lower and upper ends over the directions, which enclose the largest delta."""
+        """Return an interval for the largest delta of the directions, from the largest lower and the largest upper end."""
         return bounded_delta(
             directions, epsilon, self.name, lambda rounds, at: self.log_delta_ends(self._few(rounds), at)
         )

@@ -266,7 +266,7 @@ class NormalForm:
     def log_delta(self, epsilon: float) -> Interval:
         """Return certified ends of log delta.
 
-        The upper end is the smaller of the normal law's value with its error and of
+        The upper end comes from the smaller of two bounds on delta: the normal law's value plus its error, and
         ``e^(K - t eps) t^t / (1 + t)^(1 + t)``.
         """
         found, t = self._sum, self.t

@@ -387,7 +387,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
-    """Yield the round of a rho-zCDP guarantee, for upper ends only (Bun, Steinke 2016 [BS16], Definition 1.1)."""
+    """Yield the round of a rho-zCDP guarantee (Bun, Steinke 2016 [BS16], Definition 1.1); it gives upper ends only."""
     if event.xi != 0:
         raise UnsupportedEventError(
             f"xi must be 0; received {shown(event.xi)}; give the underlying mechanism instead", event

@@ -38,8 +38,8 @@ STRANGE = (
 )
 """Reason for refusing a step for which no batch was drawn.
 
-No law of such a batch is known: the loader given to ``make_private`` shuffles, and two releases about one batch share
-one draw.
+The law of the batch of this step is unknown: the loader given to ``make_private`` shuffles, and two steps on a repeated
+batch share one draw.
 """
 
 

@@ -326,7 +326,7 @@ def least_noise_multiplier(epsilon: float, delta: float, sample_rate: float, ste
 
 
 def _replaced(loader: Any) -> str | None:
-    """Return the name of the sampler that Opacus replaces, if it does more than go through all records; else ``None``."""
+    """Return the name of the loader's sampler if it does more than go through all records; else ``None``."""
     known = (SequentialSampler, RandomSampler, DistributedSampler)
     batches = loader.batch_sampler
     if type(batches).__module__.startswith("opacus."):

@@ -45,7 +45,7 @@ except ModuleNotFoundError as error:
     raise missing(error) from None
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
-"""Classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their names say."""
+"""Classes of ``opacus.utils.uniform_sampler`` that draw Poisson batches, although their names mention replacement."""
 
 
 def loader(

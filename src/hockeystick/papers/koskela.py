@@ -176,12 +176,12 @@ def _by_noise(opponent: Method, adjacency: str, full: bool, say: Say) -> Table:
 
 
 def figure_1(full: bool, say: Say) -> Table:
-    """Return epsilon for add/remove, up to 4,000 rounds."""
+    """Return epsilon against rounds, up to 4,000, if one record is added or removed."""
     return _by_noise(MOMENTS, "remove", full, say)
 
 
 def figure_2(full: bool, say: Say) -> Table:
-    """Return epsilon for substitution, up to 4,000 rounds.
+    """Return epsilon against rounds, up to 4,000, if one record is substituted.
 
     The Renyi accountant assumes batches of a fixed size.
     """

@@ -71,7 +71,7 @@ SIZES = [1 << power for power in range(12, 22, 2)] + [2_700_000]  # numbers of p
 
 
 def options(asked: Asked, method: str, size: float) -> Mapping[str, float]:
-    """Return the options of a method that make it about as accurate as ``size`` points of a window allow."""
+    """Return the options with which a method is about as accurate as it can be with ``size`` points on the window."""
     found: dict[str, Mapping[str, float]] = {
         PUBLISHED: {"length": asked.length, "points": size, "rounding": 2},
         MASSES: {"length": asked.length, "points": size},
@@ -158,7 +158,7 @@ CENTRE, SPLIT = "prv, middle", "split (estimate)"  # labels of the estimates
 
 
 def split(rounds: int) -> float:
-    """Return an estimate of epsilon from losses on the grid.
+    """Return an estimate of epsilon after rounds of randomised response, from losses on the grid.
 
     The mass of each loss is split between its two neighbouring grid points so that its mean is kept.
     """
@@ -174,7 +174,7 @@ def split(rounds: int) -> float:
 
 
 def atoms(full: bool, say: Say) -> Table:
-    """Return the certified interval, PRV's interval, and the estimate of :func:`split`, against rounds."""
+    """Return three answers for epsilon against rounds: certified, by PRV, and by the estimate of :func:`split`."""
     table = Table()
     for rounds in spread(full, 30, 30_000, 10, 3):
         say(f"{rounds} rounds")

@@ -38,8 +38,8 @@ MAX_COUNT = 10**12
 """Largest accepted count of rounds, records or steps."""
 
 MAX_ITEMS = 20_000
-"""Largest number of elements of a list parameter: more than curves, laws and matrices in real use have, but few enough
-to read a plan file of twenty rounds with such lists."""
+"""Largest number of elements of a list parameter. Curves, laws and matrices in real use are far shorter, and a plan
+file of twenty rounds with lists of this length can still be read."""
 
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,
@@ -287,7 +287,7 @@ def check_at_most(key: str, value: float | None, other: str, most: float) -> Non
     Args:
         key: key of the value.
         value: value to check.
-        other: key that has the value ``most``, for the message.
+        other: key whose value is ``most``; the message names it.
         most: largest accepted value.
 
     Raises:

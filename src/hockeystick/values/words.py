@@ -31,12 +31,12 @@ def choice(
 def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name of which a value is a misspelling; ``None`` if there is none.
 
+    A known name that is contained in a much longer value is not suggested, since the value then means something else.
+
     Args:
         value: the value received.
         known: the names.
         cutoff: required similarity of the value to a name, from 0 to 1.
-
-    A known name that is contained in a much longer value is not suggested, since the value then means something else.
 
     >>> nearest("laplcae", ["laplace"]), nearest("RDP", ["gdp", "rdp"]), nearest("discrete-laplace", ["laplace"])
     ('laplace', 'rdp', None)

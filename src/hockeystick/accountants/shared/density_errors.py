@@ -108,7 +108,7 @@ ELSEWHERE = (
     "the error terms require a single kind of Poisson-sampled Gaussian rounds, a rate below 1/2 and adjacency "
     "'remove'; use these, or leave errors out"
 )
-"""Reason for refusing the analysis."""
+"""Reason for refusing error terms for rounds that the analysis does not cover."""
 
 LEAST_NOISE = math.sqrt(0.5) * (1 + 1e-12)  # smallest noise at which the density is known to have a single peak
 APART = 1e-9  # distance from the peak to the outcome used on either side of it
@@ -117,7 +117,7 @@ NO_BOUNDS = (
     "density bounds (rounding=2) require Poisson-sampled Gaussian rounds with a noise multiplier of at least 0.7072 "
     "and adjacency 'remove'; use these, or rounding=1"
 )
-"""Reason for refusing the step functions."""
+"""Reason for refusing the density bounds of ``rounding=2``."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class DensityErrors:
     """Error bounds for one sampled Gaussian round, whose loss is sampled on a window [-L, L].
 
     Attributes:
-        noise: standard deviation of the noise divided by the distance of the two means, sigma.
+        noise: sigma, the standard deviation of the noise divided by the distance of the two means.
         rate: sample rate q.
         grid: grid of losses on the window.
     """
@@ -259,7 +259,7 @@ def log_density(noise: float, rate: float, loss: Array) -> tuple[Array, Array]:
 
 
 def _log_excess(above: Array) -> Array:
-    """``log(e^a - 1)``, elementwise."""
+    """Return ``log(e^a - 1)`` for each element a of ``above``."""
     near = np.log(np.expm1(np.minimum(above, 1.0)))
     far = above + np.log1p(-np.exp(-np.maximum(above, 1.0)))
     found: Array = np.where(above < 1, near, far)

@@ -74,7 +74,7 @@ def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
 
 
 def sampled(pair: DominatingPair, grid: LossGrid) -> LatticeLaw:
-    """Return masses that are the density of the loss times h, an estimate; atoms are moved to the nearest point."""
+    """Return the law with h times the density of the loss as masses; atoms are moved to the nearest point. An estimate."""
     first, last = _range(pair, grid)
     mass = np.zeros(last - first + 1)
     smooth = pair.smooth

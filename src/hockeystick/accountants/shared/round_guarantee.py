@@ -119,10 +119,10 @@ def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> li
 
 
 def split(kinds: Kinds, least: Sequence[float], budget: float, weights: Sequence[float]) -> list[float] | None:
-    """Return one share for each kind of round, with ``sum count * share <= budget``; any such shares give a bound.
+    """Divide a budget among the rounds: return a share for each kind, with ``sum count * share <= budget``.
 
-    A round gets its least share, and a part of the rest of the budget in proportion to its weight. The result is
-    ``None`` if the budget is too small, or if all weights are 0 or one is infinite.
+    Any division gives a valid bound. A round gets its least share, and a part of the rest of the budget in proportion
+    to its weight. The result is ``None`` if the budget is too small, or if all weights are 0 or one is infinite.
     """
     counts = [count for _, count in kinds]
     rest = budget * (1 - CARE) - math.fsum(map(mul, counts, least))
@@ -168,7 +168,7 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
 
     @abstractmethod
     def composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
-        """Return epsilon of the composition at ``delta' = 1 - e^-slack``, from the finite epsilons of all kinds."""
+        """Return an upper bound on epsilon at ``delta' = 1 - e^-slack``, from the finite epsilons of all kinds."""
 
     def subjects(self, directions: Directions) -> list[tuple[Direction, Kinds]]:
         """Return the mutual guarantees of each direction's rounds; Gaussian rounds are not merged.

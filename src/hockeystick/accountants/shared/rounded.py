@@ -59,9 +59,10 @@ def sides(rounds: Sequence[tuple[Rounded, int]]) -> tuple[Laws, Laws]:
 
 
 def deviation(count: float, log_eta: float) -> float:
-    """Return Hoeffding's bound on the absolute sum of independent errors, which fails with probability eta at most.
+    """Return Hoeffding's bound on the absolute value of the sum of ``count`` independent errors.
 
-    There are ``count`` errors of mean 0, each in an interval of width 1; ``log_eta`` is the logarithm of eta.
+    Each error has mean 0 and lies in an interval of width 1. The bound fails with a probability of at most
+    ``e^log_eta``.
     """
     return math.sqrt(0.5 * count * (math.log(2) - log_eta))
 

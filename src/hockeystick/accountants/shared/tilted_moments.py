@@ -35,7 +35,7 @@ TOLERANCE = 1e-18  # bound on the analytic remainders of K
 CELLS = 8192  # number of cells of the outcome for the bound on the third moment
 HALF_ORDERS = (0.5, 1.0, 2.0, 4.0)  # values of eta = tau tried in the bound on the tail
 OUT_OF_REACH = "the cumulants cannot be evaluated at the tilt that delta needs; raise delta, or use accountant 'rdp'"
-"""Reason for refusing a tilt."""
+"""Reason for refusing a plan: its tilt is out of range."""
 
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
 

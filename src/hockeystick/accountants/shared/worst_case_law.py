@@ -87,7 +87,7 @@ def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, f
 
 
 def exact_points(kinds: Kinds) -> int:
-    """Return the number of combinations of sums of losses, one for each kind of round except the most numerous."""
+    """Return the number of values of l in the module docstring: sums of losses without the most numerous kind."""
     return math.prod(count + 1 for _, count in sorted(kinds, key=lambda kind: kind[1])[:-1])
 
 
