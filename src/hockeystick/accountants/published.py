@@ -41,8 +41,8 @@ LEFT_OUT = "delta is at most the probability that the method leaves out, or with
 class PublishedAccountant(Accountant):
     """Accountant of a publication, which accepts no ``gap``, since it cannot narrow its interval.
 
-    Rounds may have separate upper and lower pairs. The lower bound is then computed from the lower pairs, which are
-    compositions that some instance attains (``directions/below.py``).
+    Rounds may have separate upper and lower pairs. The lower bound is then computed from the lower pairs, since
+    some instance attains their composition (``directions/below.py``).
     """
 
     below = True
@@ -130,13 +130,13 @@ class BracketAccountant(PublishedAccountant):
         """Return an interval for log delta of the finite losses of a composition; epsilon is below the largest loss."""
 
     def epsilon_at(self, directions: Directions, delta: float) -> Bound:
-        """Return an interval for the largest epsilon of the directions, from the largest lower and the largest upper end."""
+        """Return an interval for the largest epsilon of the directions: the largest lower and the largest upper end."""
         return bounded_epsilon(
             directions, delta, self.name, lambda rounds, deltas: self.epsilon_ends(self._few(rounds), deltas)
         )
 
     def delta_at(self, directions: Directions, epsilon: float) -> DeltaBound:
-        """Return an interval for the largest delta of the directions, from the largest lower and the largest upper end."""
+        """Return an interval for the largest delta of the directions: the largest lower and the largest upper end."""
         return bounded_delta(
             directions, epsilon, self.name, lambda rounds, at: self.log_delta_ends(self._few(rounds), at)
         )

@@ -85,7 +85,7 @@ def figure_1a(full: bool, say: Say) -> Table:
 
 
 def published(options: Callable[[Setting], Mapping[str, float]]) -> Method:
-    """Return the Fourier accountant as a method: its published bounds on the density of the loss, and other options."""
+    """Return the Fourier accountant with these options, and with its published bounds on the density of the loss."""
     return Method(PUBLISHED, "fourier", lambda setting: {**options(setting), "rounding": 2})
 
 

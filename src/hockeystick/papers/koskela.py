@@ -43,7 +43,7 @@ MOMENTS = Method("moments accountant", "rdp", lambda setting: {"orders": 32})
 """The moments accountant of TensorFlow: whole moments up to the 32nd, and Markov's inequality."""
 
 SUBSAMPLED_RENYI = Method("Renyi accountant", "rdp", batches=True)
-"""The accountant of Wang, Balle, Kasiviswanathan 2019 [WBK19]: batches of a fixed size, drawn without replacement."""
+"""The accountant of Wang, Balle, Kasiviswanathan 2019 [WBK19], for batches of a fixed size without replacement."""
 
 RESIDUAL = 1e-9
 """Residual in delta at which the iteration stops; 3.35e-10 to 1.22e-9 give the same twenty published values."""

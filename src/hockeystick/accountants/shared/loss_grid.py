@@ -74,7 +74,7 @@ def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> LatticeLaw:
 
 
 def sampled(pair: DominatingPair, grid: LossGrid) -> LatticeLaw:
-    """Return the law with h times the density of the loss as masses; atoms are moved to the nearest point. An estimate."""
+    """Return an estimated law: its masses are h times the density of the loss; atoms are moved to the nearest point."""
     first, last = _range(pair, grid)
     mass = np.zeros(last - first + 1)
     smooth = pair.smooth

@@ -101,7 +101,7 @@ def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite:
     """``p - e^epsilon q`` plus a bound on its rounding error.
 
     Here p and q are the masses under P and Q of losses above a threshold, and ``infinite`` is added to p. The threshold
-    need not be epsilon exactly: the result changes only by the square of the difference.
+    may differ slightly from epsilon, since this changes the result only by the square of the difference.
     """
     p, q = masses
     lifted = times_exp(q, epsilon)
