@@ -55,7 +55,7 @@ Group = tuple[tuple[int, int], ...]
 """Rounds of one group: pairs (index of a law, number of its rounds in the group)."""
 
 MAX_GROUPED_POINTS = 9_000_000
-"""Largest number of points of all groups' windows, times kinds of sums in each: about 1.5 seconds for both ends."""
+"""Largest sum over all groups of the window's points times the kinds of rounds: about 1.5 seconds for both ends."""
 
 LOST = math.log(16.0)  # log of the ratio of a stage's share of delta_error to the mass that all its domains may lose
 

@@ -11,10 +11,10 @@ circle of length 2L, around which mass may wrap. With delta_circle the delta on 
 
 since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above ``[-L, L)`` gets too little weight, and a sum
 below it too much. Both probabilities are at most Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, with K_i the
-log-moment of the rounded loss of kind i; the two bounds are the two terms of Theorem 7 of [KH21]. Losses above the grid
-count as infinite for the upper end, and are lowered to its highest point for the lower end; losses below the grid are
-raised to its lowest point, or left out. A bound on the transform's rounding error is added to or subtracted from each
-mass (``numerics/fourier.py``).
+log-moment of the rounded loss of kind i; the two bounds are the two terms of Theorem 7 of [KH21]. For the upper
+end, losses above the grid count as infinite, and losses below it are raised to its lowest point. For the lower end,
+losses above the grid are lowered to its highest point, and losses below it are left out. A bound on the transform's
+rounding error is added to each mass, or subtracted from it (``numerics/fourier.py``).
 
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``.
 The interval for epsilon is therefore about ``2Lk/n`` wide. A delta below about 1e-10 is smaller than the transform's

@@ -64,7 +64,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
     summary = "certified: losses in buckets of constant ratio, with real and virtual errors"
 
     def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:
-        """Return certified ends of epsilon, where the deltas of the lower law and of the upper law fall to the target."""
+        """Return certified ends of epsilon, where the deltas of the lower and of the upper law fall to the target."""
         delta = deltas[0]
         up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.9 * delta:

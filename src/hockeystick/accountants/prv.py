@@ -65,8 +65,8 @@ class CouplingAccountant(BracketAccountant):
 
     Args:
         eps_error: half of the smallest width of the interval for epsilon.
-        delta_error: largest probability of a larger difference of the two sums. The default is a thousandth of the
-            given delta; if epsilon is given, it is a thousandth of a Renyi bound on delta.
+        delta_error: largest probability that the two sums differ by more. The default is a thousandth of the given
+            delta; if epsilon is given, it is a thousandth of a Renyi bound on delta.
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1

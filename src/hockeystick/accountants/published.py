@@ -116,7 +116,7 @@ class UpperBoundAccountant(PublishedAccountant, Generic[Rounds]):
 
 
 class BracketAccountant(PublishedAccountant):
-    """Accountant that computes intervals for the finite losses; ``directions/finite.py`` adds the infinite ones."""
+    """Accountant that computes intervals for finite losses; ``directions/finite.py`` adds the mass at infinite loss."""
 
     @abstractmethod
     def epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Interval:

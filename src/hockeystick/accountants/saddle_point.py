@@ -172,12 +172,12 @@ def _guess(tilted: TiltedComposition, start: float, log_delta: float, low: float
 
 
 def _last_before(holds: Callable[[float], bool], start: float) -> tuple[float, float]:
-    """Two nearby values of log t; the condition ``holds`` fails at the first, and holds at the second.
+    """Return two nearby values of log t, such that ``holds`` is false at the first and true at the second.
 
-    Both are ``start`` if the condition holds at ``start``.
+    Both are ``start`` if ``holds`` is true at ``start``.
 
     Raises:
-        NotApplicableError: the condition holds nowhere in the range of t.
+        NotApplicableError: ``holds`` is false everywhere in the range of t.
     """
     before = after = start
     while not holds(after):

@@ -60,7 +60,7 @@ class ZcdpAccountant(UpperBoundAccountant[Composition]):
         return epsilon_from(quadratic(rho(rounds)), log_left(delta, infinite)).value
 
     def log_delta_above(self, rounds: Composition, epsilon: float) -> float:
-        """Return the log of the bound on delta of finite losses plus the mass at infinite loss."""
+        """Return the log of the bound on delta: the bound for finite losses plus the mass at infinite loss."""
         if not rounds.rounds:
             return -math.inf
         return log_with(log_delta_by(quadratic(rho(rounds)), epsilon).value, rounds.infinite_mass_ends[1])

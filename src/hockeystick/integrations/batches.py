@@ -47,7 +47,7 @@ BITS = 64
 """Number of random bits in a word; each decision about a record uses one word."""
 
 TAKEN = "number of batches taken in the current epoch"
-"""Name of the step in messages about a state."""
+"""Meaning of the key ``step`` in messages about a state."""
 
 STATE_KEYS = ("step", "number", "drawn")
 """Keys of a sampler's state."""

@@ -117,8 +117,7 @@ class Method:
         """Return the method's answer, its options as a text, and the adjacency.
 
         The answer contains the shortest running time of ``times`` calls. The certified bracket, and every call after
-        the first, is timed at slightly different noise (:func:`cold`), so no cached laws shorten the
-        time.
+        the first, is timed at slightly different noise (:func:`cold`), so no cached laws shorten the time.
 
         Args:
             setting: setting.

@@ -191,8 +191,8 @@ def figure_2(full: bool, say: Say) -> Table:
 def panels_table(table: Table) -> Sequence[Panel]:
     """Return panels of the distance from the true epsilon, for each half of Table 1 and each noise multiplier.
 
-    The lines are the published values, the repeated procedure, the exact root of the equation that the
-    procedure solves, and the root without the spurious sample.
+    The lines are the published values, the repeated procedure, the exact root of the equation that the procedure
+    solves, and the root without the spurious sample.
     """
     out = []
     for half, x, xlabel in (("n", "points", "points $n$ at $L$ = 20"), ("L", "length", "half-width $L$ of the window")):

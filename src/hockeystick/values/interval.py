@@ -21,7 +21,7 @@ class Interval:
         upper: certified upper end.
         limited: reason why the requested gap was not reached.
         engine: name of the engine that answered.
-        tilt: approximate saddle point of the answer, if the engine computed it; a start for the other direction.
+        tilt: approximate saddle point of the answer, if the engine computed it; a hint for the other direction.
     """
 
     lower: float

@@ -241,7 +241,7 @@ class DensityErrors:
 
 
 def log_density(noise: float, rate: float, loss: Array) -> tuple[Array, Array]:
-    """Return the log of the density at losses above ``log(1 - q)``, and bounds on the relative errors of the density.
+    """Return the log of the density at losses s above ``log(1 - q)``, and bounds on the density's relative errors.
 
     With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2 sigma))^2
     / 2)``. Let the edge be log(1 - q), where u is 0. The error of log u is at most the rounding errors of s and of the

@@ -140,7 +140,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
     """Return the P-masses of all cells, bounds on their errors, and the same two arrays for Q.
 
-    Each mass is a difference of two upper tails or of two lower tails, whichever are smaller.
+    Each mass is a difference of two tail probabilities: of upper tails, or of lower tails if these are smaller.
     """
     (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
     care = CARE + outcome_roundings(curve.outcome(edges)) * UNIT_ROUNDOFF
@@ -193,7 +193,7 @@ def _slip(knots: Knots) -> float:
 
 
 def loss_slips(curve: PrivacyCurve, losses: Array) -> Array:
-    """Return, for each edge of a cell, a bound on the difference of its loss from that of the outcome used for it."""
+    """Return, for each edge of a cell, a bound on its distance from the loss of the outcome computed for it."""
     smooth = curve.pair.smooth
     own = np.zeros_like(losses)
     if smooth is not None:

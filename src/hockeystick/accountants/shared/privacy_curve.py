@@ -56,7 +56,7 @@ class PrivacyCurve:
         return self._masses(loss, above=False)
 
     def outcome(self, loss: Array) -> Array:
-        """Return the outcome at which the continuous part of the pair has each loss; 0 if there is no such part."""
+        """Return, for each loss, the outcome with this loss in the continuous part of the pair; 0 if there is none."""
         smooth = self.pair.smooth
         return np.zeros_like(loss) if smooth is None else smooth.outcome(loss)
 

@@ -64,7 +64,7 @@ class RoundGuarantee:
 
     @cached_property
     def least_delta(self) -> float:
-        """Mass at infinite loss (if mutual, the larger one of both directions); no epsilon has a smaller delta."""
+        """Least delta at any epsilon: the mass at infinite loss (if mutual, the larger mass of the two directions)."""
         mass = self.pair.infinite_mass
         if self.mutual:
             mass = max(mass, unseen_mass(self.pair))
@@ -137,8 +137,8 @@ def divided(
 ) -> list[list[float]]:
     """Return lists with an epsilon for each kind of round, one list for each of at most two divisions of a budget.
 
-    The first division gives equal parts. The second gives parts in proportion to the costs of the first epsilons, which
-    nearly minimises the sum of all costs if the losses have Gaussian tails.
+    The first division gives equal parts. In the second, the part of a round is in proportion to the cost of its epsilon
+    in the first. This nearly minimises the sum of all costs if the losses have Gaussian tails.
 
     Args:
         kinds: kinds of rounds.
@@ -184,9 +184,9 @@ class SplitAccountant(UpperBoundAccountant[Kinds]):
         return found
 
     def epsilon_above(self, rounds: Kinds, delta: float) -> float:
-        """Return the smallest bound on epsilon: with half of delta as slack, without slack, or with all of it.
+        """Return the smallest bound on epsilon among splits with half of delta, none of it, or all of it as slack.
 
-        With all of it as slack, the epsilon of each round is its largest loss.
+        If all of delta is slack, the epsilon of each round is its largest loss.
         """
         if not rounds:
             return 0.0

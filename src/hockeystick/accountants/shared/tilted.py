@@ -101,7 +101,7 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
 
 
 def reach_of(composition: Composition, log_inverse: float) -> float:
-    """Return r such that the sum has mass about ``exp(-log_inverse)`` at most above r, and below -r (Chernoff)."""
+    """Return r such that the sum has mass of at most about ``exp(-log_inverse)`` above r, and below -r (Chernoff)."""
     scale = np.concatenate([-LADDER, LADDER])
     total = np.zeros_like(scale)
     most = 0.0
