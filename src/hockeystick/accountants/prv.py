@@ -45,7 +45,7 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-HOEFFDING = math.log(6.0)  # log of delta_error divided by the share for Hoeffding's inequality, one sixth
+HOEFFDING = math.log(6.0)  # a sixth of delta_error is for Hoeffding's inequality
 EXCESS = 1e-3  # allowed excess over 1 of the product of all masses, a factor of Hoeffding's share
 COUPLING = domains.Domain(
     "a number, at least 1e-250 and less than 1",

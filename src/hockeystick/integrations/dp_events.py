@@ -198,7 +198,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
     if event.sensitivity == 0:
         return
     if event.noise_parameter == 0:
-        # e^(-a |x|) tanh(a / 2) is no mass function at a = 0; dp_accounting takes it as no protection
+        # e^(-a |x|) tanh(a / 2) is no mass function at a = 0; dp_accounting treats it as no protection
         yield NonPrivate(event)
         return
     sensitivity = int(WHOLE.check(event.sensitivity, "sensitivity"))

@@ -29,7 +29,7 @@ class Direction(StrEnum):
     ZERO_OUT = "zero-out"
     RESTORE = "restore"
 
-    __hash__ = str.__hash__  # hash of the text; the one of enumerations is written in Python, and slower
+    __hash__ = str.__hash__  # the text's hash; the default is slower, since it is written in Python
 
     def __init__(self, value: str) -> None:
         self.zeroes = value in ("zero-out", "restore")

@@ -30,7 +30,7 @@ class NotApplicableError(UnsupportedError):
 
 
 class UnreachableError(HockeystickError):
-    """Error for a target that no value of a parameter meets; the message states what comes nearest."""
+    """Error for a target that no value of a parameter meets; the message states the nearest attainable one."""
 
 
 class BudgetError(HockeystickError):

@@ -30,7 +30,7 @@ from hockeystick.numerics.meet import crossing
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.values.side import Side
 
-FLOOR = -690.0  # log of the smallest mass kept, relative to the mass at the mode
+FLOOR = -690.0  # log of the smallest mass kept; in a binomial law, relative to the mass at the mode
 BLOCK = 2.0  # length of a block of losses: e^-2 times the floor keeps full precision
 
 
