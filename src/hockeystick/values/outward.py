@@ -85,8 +85,9 @@ def short_exponent(written: str) -> str:
 class Shows(NoNumber):
     """Base class for the display of bounds and estimates: format strings, print, notebooks.
 
-    A subclass lists the names of its numbers in ``_numbers``; the last of them is the number to quote. It has the
-    attributes ``guarantee``, ``accountant``, ``direction``, ``reason``, ``assumptions`` and ``warnings``.
+    A subclass lists the names of its numbers in ``_numbers``; the last of them is the number to quote. The
+    subclass also has the attributes ``guarantee``, ``accountant``, ``direction``, ``reason``, ``assumptions`` and
+    ``warnings``.
     """
 
     __slots__ = ()

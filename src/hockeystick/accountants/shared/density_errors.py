@@ -279,7 +279,8 @@ def log_density_bound(noise: float, rate: float) -> float:
 def log_tail_bound(noise: float, rate: float, loss: float) -> float:
     """Return log b of Lemma 13, an upper bound on the log of the density at a loss of 2 or more.
 
-    The lemma is unproved where ``sigma^2 y + C`` is negative; :meth:`DensityErrors.of` refuses such a window.
+    The lemma is unproved at a loss y with negative ``sigma^2 y + C``; :meth:`DensityErrors.of` refuses a window that
+    ends at such a loss.
     """
     return math.log(noise * math.sqrt(2 / math.pi)) - 0.5 * (_from_centre(noise, rate, loss) / noise) ** 2
 

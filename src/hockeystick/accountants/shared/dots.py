@@ -156,8 +156,12 @@ def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array,
 class _Placed(NamedTuple):
     """Finite atoms that lie on knots up to rounding.
 
-    The fields are the indices of their knots, their log-masses under P and Q, and a bound on the rounding of their
-    losses. ``alone`` is True if the pair has no other finite losses.
+    Attributes:
+        at: indices of the atoms' knots.
+        log_p: log-masses under P.
+        log_q: log-masses under Q.
+        slip: bound on the rounding errors of the atoms' losses.
+        alone: True if the pair has no other finite losses.
     """
 
     at: Index

@@ -40,7 +40,7 @@ Kinds = Sequence[tuple[float, int]]  # epsilon > 0 and count
 class Law(NamedTuple):
     """Losses in ascending order with their P-masses, and two bounds.
 
-    ``error`` bounds the relative error of the masses, and ``missing`` the total mass of the losses left out.
+    ``error`` is a bound on the relative errors of the masses. ``missing`` is a bound on the mass of losses left out.
     """
 
     loss: Array
