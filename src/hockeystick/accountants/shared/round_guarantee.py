@@ -137,8 +137,8 @@ def divided(
 ) -> list[list[float]]:
     """Return lists with an epsilon for each kind of round, one list for each of at most two divisions of a budget.
 
-    The first division gives equal parts. In the second, the part of a round is in proportion to the cost that its epsilon
-    has in the first. This nearly minimises the sum of all costs if the losses have Gaussian tails.
+    The first division gives equal parts. In the second, the part of a round is in proportion to the cost that its
+    epsilon has in the first. This nearly minimises the sum of all costs if the losses have Gaussian tails.
 
     Args:
         kinds: kinds of rounds.
