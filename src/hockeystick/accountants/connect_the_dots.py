@@ -1,20 +1,19 @@
 """``connect-the-dots``: the privacy curve of one round, discretised above and below, composed by FFT. Two-sided.
 
 Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i, delta(eps_i))``
-the curve is replaced by its chords. The chords are the privacy curve of a law with losses at the eps_i. It dominates
-the round, and of all such laws it is the tightest. The law for the lower end is dominated by the round. Its privacy
-curve is the lower convex hull of a polygon below tangents of the round's curve, one in the middle of each cell between
-two eps_i (``accountants/shared/dots.py``, with proofs). Composition preserves domination, so the upper and the lower
-law are each composed without further error terms.
+the curve is replaced by its chords. The chords are the privacy curve of a law with losses at the eps_i. This law
+dominates the round, and is the tightest of all dominating laws with losses at the eps_i. The law for the lower end is
+dominated by the round. Its privacy curve is the lower convex hull of a polygon below tangents of the round's curve; in
+each cell between two eps_i, the middle has a tangent (``accountants/shared/dots.py``, with proofs). Composition
+preserves domination, so the upper and the lower law are each composed without further error terms.
 
 With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses, and the tangents reduce it by
 ``k h^2 / 12``. The interval for epsilon is therefore about ``k h^2 (1 + t) / 8`` wide, t the saddle point. The estimate
 lies a third of the way from the lower to the upper end.
 
-Cost: ``n log n`` for n lattice points; n is the range of the sum of all rounds divided by the gap, about ``sqrt(k) /
-h``.
-Known failure: the width grows as ``k h^2``. The gap therefore has to shrink as ``1 / sqrt(k)``, which takes too many
-points for a million rounds of a narrow law.
+Cost: ``n log n`` for n lattice points; n is the range of the sum of all rounds divided by the gap, about
+``sqrt(k) / h``. Known failure: the width grows as ``k h^2``. The gap therefore has to shrink as ``1 / sqrt(k)``, which
+takes too many points for a million rounds of a narrow law.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from hockeystick.values.adjacency import Direction
 
 SAMPLED = (MixturePair, PoissonRemovePair, PoissonSubstitutionPair)
 UNAMPLIFIED = "sampling amplifies concentrated DP only if the loss is bounded; here rounds count as if unsampled"
-"""Note on a bound for a plan with sampling."""
+"""Note on a bound for a plan with sampled rounds of unbounded loss."""
 
 
 class ZcdpAccountant(UpperBoundAccountant[Composition]):

@@ -231,8 +231,8 @@ def convolution(a: Array, b: Array) -> tuple[Array, float]:
     Let x be the largest entry of a, y that of b, and a', b' the arrays with these entries set to 0. Then
     ``(x + a') * (y + b') = x y + x b' + y a' + a' * b'``, and only ``a' * b'`` uses Fourier transforms. Each of three
     transforms has a relative error e in the 2-norm (``numerics/fourier.py``). The error of ``a' * b'`` is therefore at
-    most ``(3 e + 3 u) |a'|_2 |b'|_1`` in the 2-norm, with u the unit roundoff. The sum of the errors of its n entries is
-    at most sqrt(n) times this bound.
+    most ``(3 e + 3 u) |a'|_2 |b'|_1`` in the 2-norm, with u the unit roundoff. The sum of the errors of its n entries
+    is at most sqrt(n) times this bound.
     """
     from scipy.fft import irfft, rfft
 
