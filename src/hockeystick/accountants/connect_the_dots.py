@@ -3,9 +3,9 @@
 Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i, delta(eps_i))``
 the curve is replaced by its chords. The chords are the privacy curve of a law with losses at the eps_i. This law
 dominates the round, and is the tightest of all dominating laws with losses at the eps_i. The law for the lower end is
-dominated by the round. Its privacy curve is the lower convex hull of a polygon below tangents of the round's curve, which
-touch it in the middle of each cell between two eps_i (``accountants/shared/dots.py``, with proofs). Composition
-preserves domination, so the upper and the lower law are each composed without further error terms.
+dominated by the round. Its privacy curve is the lower convex hull of a polygon below tangents of the round's curve, one
+in the middle of each cell between two eps_i (``accountants/shared/dots.py``, with proofs). Composition preserves
+domination, so the upper and the lower law are each composed without further error terms.
 
 With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses, and the tangents reduce it by
 ``k h^2 / 12``. The interval for epsilon is therefore about ``k h^2 (1 + t) / 8`` wide, t the saddle point. The estimate
