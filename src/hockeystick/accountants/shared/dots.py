@@ -44,6 +44,8 @@ from hockeystick.values.side import Side
 
 Index = npt.NDArray[np.intp]
 
+SHIFTS = (0.0, 0.5)  # shifts tried for the lattice of the law below, as fractions of the gap; the best one is used
+
 
 class Knots(NamedTuple):
     """Lattice of the losses ``first + j gap``, 0 <= j < n, on which a round is discretised."""
@@ -120,6 +122,13 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     curve, placed = PrivacyCurve(pair), _Placed.on(pair, knots)  # a curve may refuse
     if placed.alone:
         return placed.law(knots, Side.BELOW)
+    moves = SHIFTS if len(placed.at) == 0 else SHIFTS[:1]
+    laws = [_merged(curve, knots._replace(first=knots.first + move * knots.gap), placed) for move in moves]
+    return max(laws, key=lambda law: law.log_moment(1.0))
+
+
+def _merged(curve: PrivacyCurve, knots: Knots, placed: _Placed) -> LatticeLaw:
+    """Return the law of the tangents on a lattice; the pair dominates it, whichever lattice is chosen."""
     at = knots.losses
     edges = np.append(at - 0.5 * knots.gap, at[-1] + 0.5 * knots.gap)
     p, p_error, q, q_error = cell_masses(curve, edges)
