@@ -1,4 +1,4 @@
-"""The two types that every engine works on: a dominating pair, and the part of such a pair with densities.
+"""The two types that every engine works on: a dominating pair, and the part of a pair that has densities.
 
 Symbols: ``x`` is the outcome (a scalar), ``L = log dP/dQ`` the privacy loss, whose law is that under P, and ``p_inf =
 P(L = +inf)``. All arrays are one-dimensional float64. Names that begin with ``log_`` hold natural logarithms.
@@ -70,9 +70,9 @@ class Atoms:
         return self if which.all() else self.kept(which)
 
     def beside(self, only_p: float, only_q: float) -> Atoms:
-        """Return these atoms, an atom of P-mass ``only_p`` at loss +inf, and one of Q-mass ``only_q`` at -inf.
+        """Return these atoms with two more: P-mass ``only_p`` at loss +inf, and Q-mass ``only_q`` at loss -inf.
 
-        A mass of 0 adds no atom. These atoms must declare no errors, as the result declares none.
+        A mass of 0 adds no atom. These atoms must declare no errors, because the result declares none.
         """
         low, high = [math.log(only_q)] if only_q else [], [math.log(only_p)] if only_p else []
         none = -math.inf
@@ -92,7 +92,7 @@ NO_ATOMS = Atoms(np.empty(0), np.empty(0), np.empty(0))
 
 
 class Masses(NamedTuple):
-    """Masses that each law has below and above each outcome x, in the part of a pair with densities.
+    """Masses of both laws below and above each of n outcomes x, counting only the part of a pair with densities.
 
     Attributes:
         p_below: shape (n,), P-mass below x.
@@ -108,7 +108,7 @@ class Masses(NamedTuple):
 
 
 class SmoothPart(Protocol):
-    """The part of a pair (P, Q) with densities p and q on an interval of outcomes x; the loss strictly increases in x.
+    """The part of a pair (P, Q) that has densities p and q on an interval of outcomes x, where the loss increases in x.
 
     Both densities extend to entire functions of complex x. They satisfy ``|p(x + iy)| <= p(x) exp(growth * |y| + y^2 /
     2)`` and likewise for q, which bounds the error of Gauss-Legendre quadrature on a panel (see
@@ -127,9 +127,9 @@ class SmoothPart(Protocol):
         ...
 
     def log_contrast(self, x: Array) -> Array:
-        """The log of a bound b on ``|p - q|`` at each x that grows in the complex plane no faster than the densities.
+        """The log of a bound b on ``|p - q|`` at each x, which also bounds the difference at complex outcomes.
 
-        That is ``|p(x + iy) - q(x + iy)| <= b(x) exp(growth * |y| + y^2 / 2)``.
+        ``|p(x + iy) - q(x + iy)| <= b(x) exp(growth * |y| + y^2 / 2)`` holds, as for the densities.
         """
         ...
 
@@ -153,16 +153,16 @@ class SmoothPart(Protocol):
         ...
 
     def growth(self, x: Array) -> Array:
-        """The constant ``growth`` in the bound on the densities at complex outcomes (see the class), around each x."""
+        """The constant ``growth`` at each x, from the class's bound on the densities at complex outcomes ``x + iy``."""
         ...
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return an interval of x such that P has mass at most ``exp(log_mass)`` below it, and as little above it."""
+        """Return an interval of x; P has mass at most ``exp(log_mass)`` below it, and at most that much above it."""
         ...
 
 
 def kink_of(smooth: SmoothPart | None) -> float | None:
-    """Return the outcome at which the two halves of a smooth part meet, if it consists of two halves; else ``None``."""
+    """Return the outcome at which the two halves of a smooth part meet; ``None`` if the part is not in two halves."""
     kink: float | None = getattr(smooth, "kink", None)
     return kink
 
@@ -185,21 +185,21 @@ def transform_of_atoms(atoms: Atoms) -> AtomTransform:
 
 
 def rounding_of(loss: float, units: float = 0.0) -> float:
-    """Bound on the error of a loss: a few roundings from its computation, and ``units`` further ones of the loss."""
+    """Bound on the absolute error of a loss: a few roundings from its computation, plus ``units`` more roundings."""
     return (16 + units) * UNIT_ROUNDOFF * abs(loss)
 
 
 class RenyiCurve(ABC):
-    """Interface of one round in one direction, as a Renyi bound needs it: log-moments of the privacy loss.
+    """The log-moments of the privacy loss of one round in one direction, which a Renyi bound needs.
 
     Rounds without a known dominating pair implement only this interface. Curves are immutable, and a composition merges
     equal curves.
 
     Attributes:
-        seconds: time that all log-moments of one such round may take in one search for the best order; 0 if negligible.
+        seconds: time that one search for the best order may spend on the log-moments of this round; 0 if negligible.
         patience: additional units of work that may be spent on computing a bound for this round.
-        factors: (curve, count) tuples that a composition uses in place of this curve, which is their sum; empty for
-            most curves.
+        factors: (curve, count) tuples whose sum is this curve. A composition uses them in place of this curve. Most
+            curves have none.
     """
 
     seconds: ClassVar[float] = 0.0
@@ -209,9 +209,9 @@ class RenyiCurve(ABC):
     @property
     @abstractmethod
     def loss_range(self) -> tuple[float, float]:
-        """Infimum and supremum of the finite losses under P, or a lower and an upper bound on them.
+        """Lower and upper bound on the finite losses under P, if possible their infimum and supremum.
 
-        Either may be infinite.
+        Each of the two numbers may be infinite.
         """
 
     @property
@@ -232,20 +232,20 @@ class RenyiCurve(ABC):
 
     @property
     def stands_in(self) -> bool:
-        """True if an atom of at most twice the least double replaces outcomes cut off in the tail, under either law.
+        """True if, under P or Q, an atom of mass at most twice the least double replaces outcomes cut off in the tail.
 
         Such an atom has more mass than the outcomes that it replaces, so lower bounds on delta must not count it. An
         atom at infinite loss needs no correction, as the lower bound on so small a mass is 0 anyway. A mixture of both
-        laws, as in Poisson sampling, makes the loss of the atom finite; then its mass is subtracted from lower bounds
-        on delta (``RenyiComposition.standing_mass``).
+        laws, as in Poisson sampling, makes the loss of the atom finite. Then the mass of the atom is subtracted from
+        lower bounds on delta (``RenyiComposition.standing_mass``).
         """
         return False
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The largest finite loss as an exact fraction; ``None`` if the parameters do not determine one.
+        """The largest finite loss as an exact fraction; ``None`` if the parameters do not determine such a fraction.
 
-        Each parameter is taken as the decimal that it prints as.
+        The value of each parameter is the decimal that it prints as.
         """
         return None
 
@@ -295,7 +295,7 @@ class DominatingPair(RenyiCurve):
 
     @property
     def infinite_mass(self) -> float:
-        """``P(L = +inf)``; at least :data:`TINY` where it is positive, so that it never rounds to 0.
+        """The probability of infinite loss, ``P(L = +inf)``; a positive one is at least :data:`TINY`, so never 0.
 
         Every mass is known only to within the smallest double. For a mass below that double,
         ``RenyiComposition.infinite_mass_ends`` therefore has the lower end 0 and an upper end above the true mass.
@@ -318,7 +318,7 @@ class DominatingPair(RenyiCurve):
     def transform(self) -> Transform | None:
         """The characteristic function of the finite losses; ``None`` if it is not known.
 
-        This default is known for pairs that have only atoms.
+        This default returns it for pairs that have only atoms.
         """
         return None if self.smooth is not None else transform_of_atoms(self.atoms)
 
@@ -352,13 +352,14 @@ class DominatingPair(RenyiCurve):
     def standing_in(self, log_floor: float) -> tuple[Array, Array] | None:
         """Return losses and log-masses that approximate the law of the loss where its densities are not available.
 
-        Engines use the approximation only to search for an evaluation point. ``None`` where it is not needed.
+        Engines use the approximation only to search for an evaluation point. The result is ``None`` where engines can
+        use the densities and atoms themselves.
         """
         return None
 
     @property
     def limit_variance(self) -> float | None:
-        """Contribution of one round to ``mu^2`` in the central limit theorem; ``None`` if not known in closed form."""
+        """Amount that one round adds to ``mu^2`` in the central limit theorem; ``None`` if no closed form is known."""
         return None
 
     @property
@@ -384,6 +385,6 @@ class DominatingPair(RenyiCurve):
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
         """(pair, count) tuples whose product dominates this pair; by default the pair itself.
 
-        Engines try them where this pair gives no sharp upper bound.
+        Engines try these pairs where this pair gives no sharp upper bound.
         """
         return ((self, 1),)

@@ -44,5 +44,5 @@ class BlackBoxPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """``epsilon tanh(epsilon / 2)``, a rho for the moments of the finite losses."""
+        """A rho of zero-concentrated privacy for the finite losses, ``epsilon tanh(epsilon / 2)``, rounded up."""
         return concentrated.mutual(self.epsilon)

@@ -24,8 +24,8 @@ its loss is added to G.
 **On a grid.** ``a_j = e^(j h)`` with ``h = epsilon / N``. Given upper bounds on D_k at all a_j, let D' be the piecewise
 linear function through them. As D_k is convex, it is at most D'. With ``s = e^t``, ``r = e^-epsilon``, and t between c
 h and (c + 1) h, both arguments at ``a = a_i`` lie between neighbouring grid points: ``a / s`` in the piece that begins
-at index ``i - c - 1``, ``a / (s r)`` in the piece N indices further. In these pieces D' is ``u_2 + v_2 b`` and ``u_1 +
-v_1 b`` at an argument b, and the right side of the recursion is
+at index ``i - c - 1``, and ``a / (s r)`` in the piece N indices further. At an argument b, D' is ``u_2 + v_2 b`` in the
+first piece and ``u_1 + v_1 b`` in the second. Then the right side of the recursion is
 
     [ r (u_1 - u_2) s  +  u_2 - r u_1 + a (v_1 - r v_2)  +  a (v_2 - v_1) / s ] / (1 - r) = A s + B + C / s .
 
@@ -33,7 +33,7 @@ Where neither A nor C is positive, the largest value of this expression over all
 sqrt(C / A)``; if this s is not between ``e^(c h)`` and ``e^((c + 1) h)``, the largest value is that at the nearer of
 these ends. The maximum over t is then exact, and the grid over a adds an error of order ``h^2``. If A or C is positive,
 ``A s`` and ``C / s`` are bounded separately. With P and Q exchanged a round has the same range, so that ``D_k(1/a) = 1
-- (1 - D_k(a)) / a``: only a >= 1 is computed. D_k is 0 for ``a >= e^(k epsilon)``.
+- (1 - D_k(a)) / a``. Therefore D_k is computed only for a >= 1. It is 0 for ``a >= e^(k epsilon)``.
 
 **Rounding.** No error of the values of D' has to be considered, as D' may be any upper bound. ``v = (D'(a_(m+1)) -
 D'(a_m)) / (a_m expm1(h))`` and ``u = D'(a_m) + |v| a_m`` are computed by a few operations without cancellation. A power
@@ -66,17 +66,17 @@ LARGEST = 400
 """Largest sum of the epsilons of a block, which keeps all powers within the range of a double."""
 
 POWER = 2e-13
-"""Relative error of ``e^x`` with ``|x| <= LARGEST + 3``, including the rounding of the exponent."""
+"""Bound on the relative error of a computed ``e^x`` with ``|x| <= LARGEST + 3``, where x itself is rounded."""
 
 SLIP = 8 * POWER
-"""Error of A, B and C, relative to the sizes of their terms."""
+"""Error of the coefficients A, B and C (see the module), relative to the sizes of their terms."""
 
 
 def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
     """Return (pair, count) tuples whose product dominates ``rounds`` rounds of bounded range epsilon.
 
-    The list is empty where no block of two or more rounds can be formed, or where its roundings would outweigh its
-    gain.
+    The list is empty where no block of two or more rounds can be formed, or where the roundings of a block would
+    outweigh its gain.
 
     Args:
         epsilon: length of the range, greater than 0.
@@ -92,7 +92,7 @@ def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
 
 @lru_cache
 def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
-    """Return a pair whose privacy curve is an upper bound on D_k, or lies slightly above that bound (see the module).
+    """Return a pair whose privacy curve is an upper bound on D_k, the largest curve of k rounds (see the module).
 
     Args:
         epsilon: length of the range of every round.
@@ -121,7 +121,7 @@ def curve(epsilon: float, rounds: int) -> Array:
 def _one_more(values: Array, h: float, n: int, at: npt.NDArray[np.intp]) -> Array:
     """Return bounds on D_(k+1) at the grid indices ``at``, from bounds ``values`` on D_k at the indices 0 to ``k n``.
 
-    D_k is the largest hockey-stick divergence of k rounds; index j stands for the argument ``e^(j h)``.
+    D_k is the largest hockey-stick divergence of k rounds. Grid index j means the argument ``e^(j h)``.
     """
     first, last = -n - 1, at[-1] + n + 1  # range of grid indices that are needed
     j = np.arange(first, last + 1)
@@ -134,7 +134,7 @@ def _one_more(values: Array, h: float, n: int, at: npt.NDArray[np.intp]) -> Arra
     a = np.exp(j * h)
     slope = np.diff(d) / (a[:-1] * np.expm1(h))
     start = d[:-1] + np.abs(slope) * a[:-1]
-    # rounding may make a slope positive; the intercept is still that of the line through both ends
+    # rounding may make a slope positive; the intercept still belongs to the line through both ends of the piece
     start = np.where(slope > 0, d[:-1] - slope * a[:-1], start)
     c = np.arange(n)
     piece = at[:, None] - c - 1 - first

@@ -11,8 +11,8 @@ the law under G_t is the largest in convex order, as it has mass only at the two
 for every convex f.
 
 **One round.** So the largest privacy curve of a round is ``H(a) = max_t x (1 - a e^-t)_+``. With ``E = e^epsilon`` and
-``s = e^t`` this is ``(E - s) (1 - a / s) / (E - 1)``, largest at ``s = sqrt(a E)``, which is in [1, E] for ``1/E <= a
-<= E``:
+``s = e^t``, the function to maximise is ``(E - s) (1 - a / s) / (E - 1)``. It is largest at ``s = sqrt(a E)``, which is
+in [1, E] for ``1/E <= a <= E``:
 
     H(a) = (sqrt(E) - sqrt(a))^2 / (E - 1),     1 - a below 1/E,     0 above E .
 
@@ -71,12 +71,12 @@ class BoundedRangeCurve(RenyiCurve):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``(-epsilon, epsilon)``: no loss of such a round lies outside."""
+        """The bounds -epsilon and epsilon, which hold for the losses of every round of bounded range epsilon."""
         return -float(self.epsilon), float(self.epsilon)
 
     @property
     def exact_supremum(self) -> Fraction:
-        """Epsilon, the largest loss that any such round can have."""
+        """Epsilon, the largest loss that any round of bounded range epsilon can have."""
         return self.epsilon
 
     def log_moment(self, t: float) -> float:

@@ -1,6 +1,6 @@
-"""A pair of sampled Gaussian noise without extremely improbable outcomes in the tail, for removing a record.
+"""The pair of sampled Gaussian noise without extremely improbable outcomes in the tail, for removing a record.
 
-Let D(eps) be delta for all outcomes, and D'(eps) for the outcomes that every round keeps. As for the atoms in
+Let D(eps) be delta for all outcomes, and let D'(eps) be delta for those outcomes alone that every round keeps. As in
 ``shortened.py``,
 
     D'(eps) <= D(eps) <= D'(eps) + sum of the masses left out under P, over all rounds .
@@ -24,15 +24,15 @@ from hockeystick.pairs.sampled.capped_transform import CappedTransform
 from hockeystick.pairs.sampled.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.values.errors import NotApplicableError
 
-NOTHING = "the losses that are kept are not small"  # reason for no such rounds
-LARGEST_LOSS = 0.1  # approximate bound on kept losses: above it, the whole law allows as high a tilt
+NOTHING = "the losses that are kept are not small"  # reason why no outcomes are left out
+LARGEST_LOSS = 0.1  # approximate bound on kept losses: with larger ones, leaving out outcomes allows no higher tilt
 DENSITY, PAST = 0.02, 8.0  # spacing of stand-in outcomes, times min(1, 1 / mu); reach beyond c, times 1 / kappa
-LOWEST = -800.0  # log-mass of outcomes too improbable for any tilt above 0 to lift them: their loss is the least
+LOWEST = -800.0  # log-mass below which outcomes near the least loss are dropped: no tilt above 0 makes them matter
 
 
 @dataclass(frozen=True, slots=True)
 class CappedPair(DominatingPair):
-    """The part of a pair that consists of the outcomes kept; its total mass is below 1.
+    """The part of a pair that consists of the outcomes that are kept; the total mass under P is below 1.
 
     Attributes:
         capped: the law of its losses.
@@ -42,7 +42,7 @@ class CappedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """No atoms: all outcomes have densities."""
+        """Empty arrays, because all outcomes have densities."""
         return Atoms.none()
 
     @property
@@ -52,11 +52,11 @@ class CappedPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Return ``log(1 - q)`` and infinity, as even outcomes in the tail are kept with a tiny probability."""
+        """``log(1 - q)`` and infinity, because even outcomes in the tail are kept with a tiny probability."""
         return math.log1p(-self.capped.law.rate), math.inf
 
     def log_moment(self, t: float) -> float:
-        """Return an upper bound on K(t) of the losses kept."""
+        """Return an upper bound on the log-moment K(t) of the losses that are kept."""
         return self.capped.upper(t, SPARE)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
@@ -70,7 +70,7 @@ class CappedPair(DominatingPair):
 
 
 def capped(composition: Composition, log_lost: float) -> Kept:
-    """Return rounds without extremely improbable outcomes in the tail.
+    """Return the given rounds without extremely improbable outcomes in the tail.
 
     Args:
         composition: the rounds.

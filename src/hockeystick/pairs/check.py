@@ -1,9 +1,9 @@
-"""Checks the contract of a dominating pair, which every engine assumes and none verifies.
+"""Checks that the attributes of a dominating pair are consistent, which every engine assumes and no engine verifies.
 
-Engines return certified numbers even for a pair that breaks the contract. Such a pair has, for example, a total mass of
-1.3, losses that are not the logarithm of ``p / q``, or a range that leaves out an atom. :func:`check_pair` finds such
-faults. It does not know the mechanism, so it accepts a correct pair of another mechanism. To show that a pair dominates
-its mechanism takes a proof, and a test against the definition.
+Engines return certified numbers even for an inconsistent pair. Such a pair has, for example, a total mass of 1.3,
+losses that are not the logarithm of ``p / q``, or a range that leaves out an atom. :func:`check_pair` finds such
+faults. It has no information about the mechanism, so it accepts a correct pair of another mechanism. Only a proof,
+supported by a test against the definition, shows that a pair dominates its mechanism.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from hockeystick.values.errors import InvalidInputError
 
 NEAR = 1e-9  # allowed error of the quadrature, in masses and in moments
 LOG_TAIL = -60.0  # log of the mass that the quadrature leaves out
-ROUNDINGS = 64  # of a log-mass, in units of itself and of 1
-ORDERS = (0.1, 1.0, 8.0)  # t of the moments
+ROUNDINGS = 64  # allowed roundings of a log-mass, each of ``1 + |log-mass|``
+ORDERS = (0.1, 1.0, 8.0)  # values of t at which the log-moments K(t) are checked
 RATE = 0.5  # sampling rate at which the sampled pairs are checked
 
 
@@ -40,7 +40,7 @@ def check_pair(pair: DominatingPair) -> None:
     Raises:
         InvalidInputError: the pair is inconsistent; the message names the attribute, its value and the value implied by
             the others.
-        NotApplicableError: only moments are known of the pair.
+        NotApplicableError: only the moments of the pair are known.
 
     >>> from hockeystick.pairs import LaplacePair
     >>> check_pair(LaplacePair(distance=1.0, scale=2.0))

@@ -1,4 +1,4 @@
-"""Characteristic functions in closed form: of Gaussian noise, and of losses that are atoms."""
+"""Characteristic functions in closed form, for Gaussian noise and for losses that are atoms."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.pairs.transform import Array, ComplexArray, Transform, safe_log
 
-LIGHT = 50.0  # terms lighter than the heaviest by this log ratio are left out of a sum
-PRODUCTS = 16  # complex products in a matrix product that cost as much as one elementary function
-LOGARITHM = 4  # elementary functions that cost as much as one guarded logarithm of a complex number
+LIGHT = 50.0  # terms below ``e^-LIGHT`` times the largest term are left out of a sum
+PRODUCTS = 16  # number of complex products in a matrix product that cost as much as one elementary function
+LOGARITHM = 4  # number of elementary functions that cost as much as one guarded logarithm of a complex number
 
 
 @dataclass(frozen=True, slots=True)
 class QuadraticTransform(Transform):
-    """Transform of the Gaussian: ``K(z) = mu^2 z (1 + z) / 2`` exactly."""
+    """Characteristic function of the loss of Gaussian noise: ``K(z) = mu^2 z (1 + z) / 2`` exactly."""
 
     mu: float
 
@@ -42,7 +42,7 @@ class QuadraticTransform(Transform):
 
 @dataclass(frozen=True, slots=True)
 class QuadraticLine:
-    """K of the Gaussian on Re z = t."""
+    """The cumulant function K of the loss of Gaussian noise on the line Re z = t."""
 
     mu: float
     t: float
@@ -52,7 +52,10 @@ class QuadraticLine:
         return float(count)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K, and bounds on its errors; they are a few roundings of its terms, of which eight are due to mu."""
+        """Return K at ``count`` points ``t + i j step``, and bounds on the errors: roundings of K's terms and of mu.
+
+        Mu may be off by eight roundings.
+        """
         s: Array = step * np.arange(count, dtype=np.float64)
         half = 0.5 * self.mu * self.mu
         real = half * (self.t * (1 + self.t) - np.square(s))
@@ -63,16 +66,16 @@ class QuadraticLine:
 
 @dataclass(frozen=True, slots=True)
 class AtomTransform(Transform):
-    """Transform of finitely many finite losses, ``m(z) = sum p e^(zL)``.
+    """Characteristic function of finitely many finite losses, ``m(z) = sum p e^(zL)``.
 
-    It does not decay along a line. In a composition, rounds of another kind must provide the decay.
+    This function does not decay along a line. In a composition, rounds of another kind must provide the decay.
 
     Args:
         loss: finite losses.
         log_p: log-masses; they need not add up to 1.
-        units: error of each loss beyond a few roundings, in units of ``|loss|``.
-        slip: additional absolute error of each loss.
-        log_slip: error of each log-mass beyond a few roundings.
+        units: bound on the error of each loss beyond a few roundings, in roundings of ``|loss|``.
+        slip: bound on a further absolute error of each loss.
+        log_slip: bound on the absolute error of each log-mass beyond a few roundings.
     """
 
     loss: tuple[float, ...]
@@ -82,7 +85,7 @@ class AtomTransform(Transform):
     log_slip: float = 0.0
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """Return the line through t as a sum over atoms; the sum of atoms too light to matter is only bounded."""
+        """Return the line through t as a sum over atoms; atoms too light to matter enter only its error bound."""
         loss, log_p = np.array(self.loss), np.array(self.log_p)
         exponent = log_p + t * loss
         light = exponent < exponent.max() - LIGHT
@@ -99,13 +102,13 @@ class AtomTransform(Transform):
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Return 0 for no decay: the characteristic function of a law on a lattice is periodic."""
+        """Return 0 at every edge, because the characteristic function of finitely many atoms does not decay."""
         return np.zeros(len(edges))
 
 
 @dataclass(frozen=True, slots=True)
 class AtomLine:
-    """m of finitely many losses on Re z = t; ``lost`` is the sum of the terms left out, relative to the largest one."""
+    """The sum m over finitely many losses on Re z = t; ``lost`` is the sum of omitted terms over the largest term."""
 
     loss: Array
     log_p: Array
@@ -121,12 +124,13 @@ class AtomLine:
         return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + LOGARITHM * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K, the logarithm of a sum over the atoms, and bounds on its errors.
+        """Return K, the logarithm of a sum over the atoms, at ``count`` points, and bounds on the errors.
 
-        The sum is scaled by its largest term. With ``j = a B + b``, B about the root of count, ``e^(i j step L)`` is a
-        product of two factors, so that the sums at all points are one product of two matrices. Each phase errs by some
-        roundings of ``s |L|``, and each sum by one rounding per term. The given errors of losses and log-masses change
-        each term by at most ``e^(|z| slip + log_slip) - 1``, relative to the term.
+        The sum is scaled by its largest term. Let ``j = a B + b`` be the index of a point, with B about the root of
+        ``count``. Then ``e^(i j step L)`` is a product of two factors, so that the sums at all points are one product
+        of two matrices. Each phase errs by some roundings of ``s |L|``, and each sum by one rounding per term. The
+        declared errors of losses and log-masses change each term by at most ``e^(|z| slip + log_slip) - 1``, relative
+        to the term.
         """
         s: Array = step * np.arange(count, dtype=np.float64)
         block = math.isqrt(max(count - 1, 0)) + 1

@@ -1,4 +1,4 @@
-"""The rounds of a plan in one direction: dominating pairs with their counts.
+"""The rounds of a plan in one direction, as dominating pairs or Renyi curves with their counts.
 
 The product of the pairs of several mechanisms dominates their composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
 """
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from hockeystick.pairs.lattice import Lattice
 
-MOST_BITS = 8192  # of a denominator: enough for the exact sum of a hundred decimals of 17 digits
-FINEST = 1 << 1200  # denominator to which longer sums are rounded: steps are below the smallest double
-SPARE = 1 + 2.0**-50  # pays for the four roundings of a term of a sum of positive numbers
-RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1, and of its logarithm, up to 745
+MOST_BITS = 8192  # most bits of a denominator: enough for the exact sum of a hundred decimals of 17 digits
+FINEST = 1 << 1200  # denominator of sums that need more bits: they are rounded in steps below the smallest double
+SPARE = 1 + 2.0**-50  # factor that covers the four roundings of each term in a sum of positive numbers
+RELATIVE = 2e-12  # relative error of the mass at infinity: roundings of log1p, expm1 and a logarithm of up to 745
 
 
 def _merged(rounds: Iterable[tuple[RenyiCurve, int]]) -> Iterable[tuple[RenyiCurve, int]]:
@@ -69,15 +69,15 @@ class RenyiComposition:
 
     @cached_property
     def count(self) -> int:
-        """Number of rounds, after several of them may have been folded into one."""
+        """Number of rounds in ``rounds``; rounds that were folded into one count once."""
         return sum(count for _, count in self.rounds)
 
     @cached_property
     def supremum(self) -> tuple[Fraction, Fraction]:
         """Lower and upper bound on the largest finite loss; to be used only if the losses are bounded above.
 
-        The two are equal if every pair has an exact supremum, unless the exact sum has too many digits: then it is
-        rounded outward.
+        The two bounds are equal if every pair has an exact supremum and the exact sum has few enough digits. A sum of
+        more digits is rounded outward.
         """
         from fractions import Fraction  # late, as below: no loss of the common plan is bounded
 
@@ -103,7 +103,7 @@ class RenyiComposition:
     def variation(self, most: float) -> float:
         """Upper bound on the total variation distance of the two product laws; infinite if the bound exceeds ``most``.
 
-        The bound is the sum of the distances of all rounds. It holds because exchanging P for Q in one round moves the
+        The bound is the sum of the distances of all rounds. It holds because replacing P by Q in one round moves the
         product law by at most the distance of that round.
         """
         distance = 0.0
@@ -121,12 +121,12 @@ class RenyiComposition:
 
     @cached_property
     def tells_all(self) -> bool:
-        """True if some round has infinite loss with probability 1, up to rounding, so that no finite loss has mass."""
+        """True if the loss of some round is infinite with probability 1, up to rounding: no finite loss has mass."""
         return any(mass >= 1 for mass, _ in self._masses)
 
     @cached_property
     def log_finite_mass(self) -> float:
-        """The logarithm of the probability that no round has infinite loss."""
+        """The logarithm of the probability that no round has infinite loss, to a few roundings."""
         if self.tells_all:
             return -math.inf
         return math.fsum(count * math.log1p(-mass) for mass, count in self._masses)
@@ -138,23 +138,23 @@ class RenyiComposition:
 
     @property
     def infinite_mass_ends(self) -> tuple[float, float]:
-        """Lower and upper bound on the probability that some round has infinite loss; both 0 if no round can."""
+        """Lower and upper bound on the probability that some round has infinite loss; ``(0, 0)`` if no round can."""
         mass = self.infinite_mass
         lost = 4 * TINY * sum(count for _, count in self._masses)  # error of masses near 0
         return max(mass * (1 - RELATIVE) - lost, 0.0), mass * (1 + RELATIVE) + lost
 
     @cached_property
     def standing_mass(self) -> float:
-        """Mass to subtract from lower bounds on delta: that of atoms which replace outcomes cut off in the tail.
+        """Total mass of the atoms that replace outcomes cut off in the tail.
 
-        Subtracting the mass is enough, as an outcome adds between 0 and its own mass to delta. Upper bounds include the
-        mass, and stay valid.
+        Lower bounds on delta are reduced by this mass. This is enough, as an outcome adds between 0 and its own mass to
+        delta. Upper bounds include the mass, and stay valid.
         """
         return 4 * TINY * sum(count for pair, count in self.rounds if pair.stands_in)
 
     @cached_property
     def largest_loss(self) -> tuple[float, float] | None:
-        """Lower and upper bound on the largest finite loss, as doubles of at least 0; ``None`` if it is infinite."""
+        """Lower and upper bound on the largest finite loss, as doubles of at least 0; ``None`` for unbounded losses."""
         if not self.bounded:
             return None
         from hockeystick.values.exact import decimal
@@ -193,8 +193,8 @@ class Kept(NamedTuple):
     """A composition from which extremely improbable outcomes in the tail have been left out.
 
     Attributes:
-        rounds: the rounds without these outcomes.
-        log_lost: upper bound on the log of the total P-mass left out, over all rounds.
+        rounds: the composition without these outcomes.
+        log_lost: upper bound on the log of the P-mass left out, summed over all rounds.
         reach: approximate largest sum of the losses that are kept.
     """
 

@@ -1,12 +1,12 @@
-"""Zero-concentrated differential privacy: a rho with ``K(t) <= t (1 + t) rho`` for all t > 0, K as in ``moment.py``.
+"""Zero-concentrated differential privacy: numbers rho such that ``K(t) <= t (1 + t) rho`` for all t > 0.
 
-In terms of the Renyi divergence, ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016 [BS16],
-Definition 1.1). No rho is below the Kullback-Leibler divergence K'(0). In the first two cases below, rho equals this
-divergence.
+K is the log-moment of ``moment.py``. In terms of the Renyi divergence, ``D_alpha(P || Q) <= alpha rho`` for all alpha >
+1 (Bun, Steinke 2016 [BS16], Definition 1.1). No rho is below the Kullback-Leibler divergence K'(0). In the first two
+cases below, rho equals this divergence.
 
 **Losses in [-epsilon, epsilon].** Proposition 3.3 of [BS16] gives ``rho = epsilon^2/2``; the least rho is ``epsilon
-tanh(epsilon/2)``. The worst law with such losses has two outcomes (``black_box.py``). Its K is ``K = log cosh(s y) -
-log cosh(y)``, ``y = epsilon/2``, ``s = 1 + 2t``. The derivative of K with respect to u = s^2 is ``y tanh(sqrt(u) y) /
+tanh(epsilon/2)``. The worst law with such losses has two outcomes (``black_box.py``). It has ``K = log cosh(s y) - log
+cosh(y)``, with ``y = epsilon/2``, ``s = 1 + 2t``. The derivative of K with respect to u = s^2 is ``y tanh(sqrt(u) y) /
 (2 sqrt(u))``, which falls in u. So K is concave in u, hence at most ``(u - 1) y tanh(y)/2``, and ``u - 1 = 4 t (1 +
 t)``.
 
@@ -37,7 +37,7 @@ from hockeystick.pairs.moment import rounded_up
 
 
 def gaussian(mu: float) -> float:
-    """The rho of unsampled Gaussian noise, ``mu^2 / 2``, rounded up."""
+    """Return the rho of unsampled Gaussian noise, ``mu^2 / 2``, rounded up."""
     return rounded_up(0.5 * mu * mu)
 
 
@@ -47,5 +47,5 @@ def mutual(epsilon: float) -> float:
 
 
 def laplace(theta: float) -> float:
-    """The least rho of unsampled Laplace noise, ``theta - 1 + e^-theta``, rounded up."""
+    """Return the least rho of unsampled Laplace noise, ``theta - 1 + e^-theta``, rounded up."""
     return rounded_up(float(exp_beyond_first(np.array([-theta]))[0]))

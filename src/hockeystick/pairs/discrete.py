@@ -1,9 +1,9 @@
-"""Discrete Laplace and discrete Gaussian noise on a count: the noise shifted by a whole number against unshifted.
+"""Discrete Laplace and discrete Gaussian noise on a count: noise shifted by a whole number against unshifted noise.
 
 **Shifts of log-concave noise.** Let the law f of the noise be log-concave on the whole numbers (or on the reals). Then
 for every difference d with ``0 <= d <= D`` the pair (f shifted by D, f) dominates (f shifted by d, f). For negative d
-its mirror image dominates, which is the same pair if f is symmetric. Proof: ``f(x - d) / f(x)`` does not decrease in x
-(its logarithm is the difference of a concave function at two places; log 0 is minus infinity). So by the Neyman-Pearson
+the mirror image of that pair dominates, which is the same pair if f is symmetric. Proof: ``f(x - d) / f(x)`` does not
+decrease in x, since log f is concave (log 0 is minus infinity). So by the Neyman-Pearson
 lemma the best event at any ``alpha >= 0`` is a half-line ``{x >= c}``. The hockey-stick divergence is the maximum over
 c of ``P(Z >= c - d) - alpha P(Z >= c)``, and for every c this number does not decrease in d. The pair is tight, because
 datasets with the difference D attain it.
@@ -35,11 +35,11 @@ from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 
 REACH = 39.2
-"""Reach on either side of a discrete Gaussian's centre in units of s; the mass beyond is negligible."""
+"""Distance from the centre of a discrete Gaussian, in units of s, beyond which the mass is negligible."""
 
 SMALL = 1.0  # s below which the normaliser is summed; from it on, Poisson's formula is used
-LEFT_OUT = 746.0  # minus the log of the bound on a tail that is cut off; twice that tail is below the smallest double
-KEPT = 16  # pairs whose atoms are kept: the largest have 40,000
+LEFT_OUT = 746.0  # minus the log of the bound on a tail that is cut off; twice ``e^-746`` is below the smallest double
+KEPT = 16  # number of pairs whose atoms are cached: the largest pairs have 40,000 atoms
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class DiscreteLaplacePair(DominatingPair):
 
     Attributes:
         distance: difference of the two centres, a whole number of at least 1.
-        scale: scale of the noise, as the exact value of the decimal that was written.
+        scale: scale of the noise, the exact value of the decimal that the user wrote.
     """
 
     distance: int
@@ -85,13 +85,13 @@ class DiscreteLaplacePair(DominatingPair):
 class CutNoisePair(DominatingPair):
     """Symmetric noise Z on the whole numbers, shifted by ``distance``, against Z itself: outcomes far out are merged.
 
-    These are the outcomes below ``-reach`` and above ``distance + reach``. P's mass on them is put at loss +inf, and
-    Q's mass at loss -inf. Redrawing a merged outcome from the tail of its own law restores P and Q, so that the merged
-    pair dominates (P, Q). Without its mass at infinite loss, the merged pair is dominated by (P, Q). Either mass is at
-    most ``2 P(Z > reach)``, which a subclass proves to be at most ``2 e^-746``. The smallest double is more, and stands
-    in for both masses. Upper bounds count it. Lower bounds count no mass so small at infinite loss, and subtract it
-    where sampling makes its loss finite (:attr:`stands_in`). So merging moves no end of an answer by more than a few
-    smallest doubles for each round.
+    The merged outcomes are those below ``-reach`` and above ``distance + reach``. P's mass on them is put at loss +inf,
+    and Q's mass at loss -inf. Redrawing a merged outcome from the tail of its own law restores P and Q, so that the
+    merged pair dominates (P, Q). Without its mass at infinite loss, the merged pair is dominated by (P, Q). Each of the
+    two masses is at most ``2 P(Z > reach)``, which a subclass proves to be at most ``2 e^-746``. The smallest double is
+    larger, and replaces each mass. Upper bounds count this double. Lower bounds do not count it at infinite loss, and
+    subtract it where sampling makes its loss finite (:attr:`stands_in`). So merging moves no end of an answer by more
+    than a few smallest doubles for each round.
 
     Attributes:
         distance: difference of the two centres, a whole number of at least 1.
@@ -111,12 +111,12 @@ class CutNoisePair(DominatingPair):
         """Return the losses of the outcomes x, and the logarithms of their masses ``P(Z = x)``.
 
         The losses increase. A loss has a relative error of a few roundings, and a log-mass an absolute error of a few
-        roundings of ``1 + |log-mass|``: atoms that stand in for others declare no further errors.
+        roundings of ``1 + |log-mass|``. No larger errors are allowed, because :attr:`atoms` declares none.
         """
 
     @property
     def atoms(self) -> Atoms:
-        """One atom for each outcome near the centres, and two that stand in for all others; kept, as they are slow."""
+        """One atom for each outcome near the centres, and two atoms for all other outcomes; cached for speed."""
         return _cut(self)
 
     @property
@@ -145,7 +145,7 @@ class DiscreteGaussianPair(CutNoisePair):
 
     @property
     def reach(self) -> int:
-        """More than 39.2 s; see the module docstring for the tail beyond."""
+        """A whole number above 39.2 s; the module docstring bounds the mass beyond it."""
         return math.ceil(REACH * self._s) + 1
 
     @property
@@ -173,12 +173,9 @@ class DiscreteGaussianPair(CutNoisePair):
 
     @property
     def rho(self) -> float:
-        """``distance^2 / 2 s^2``, as for continuous noise: Canonne, Kamath, Steinke 2020 [CKS20]."""
+        """A rho of zero-concentrated privacy, ``distance^2 / 2 s^2``, as for continuous noise (see [CKS20])."""
         return concentrated.gaussian(self.distance / self._s)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): that of continuous Gaussian noise, which is no smaller for whole-number shifts.
-
-        See [CKS20].
-        """
+        """Upper bound on K(t): K(t) of continuous Gaussian noise with the same s, which is no smaller (see [CKS20])."""
         return moment.gaussian(self.distance / self._s, t)

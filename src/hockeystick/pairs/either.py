@@ -1,17 +1,16 @@
-"""One of several pairs, drawn at random and revealed: the law of its loss is a mixture of their laws.
+"""A pair drawn at random from several pairs and revealed: the law of the loss is a mixture of their laws of the loss.
 
 Let the pairs have probabilities w_i that do not depend on the data, and moments ``m_i = e^(K_i)``. Then ``H_a = sum_i
 w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``. For ``K = log m`` this gives:
 
 - **on a line** with complex arguments, ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1; where m is far
   from 1, ``K = log sum_i w_i m_i``. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``. A relative
-  error of w_i moves the sum by the same share of its term;
+  error of w_i gives the i-th term the same relative error;
 - **decay** along the line: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i on ``|m_i(t + is)| / m_i(t)``,
   ``|m(t + is)| / m(t) <= 1 - sum_i s_i (1 - rho_i)``. Lower bounds on the shares s_i suffice;
 - **on the real line** K is bounded from above by upper bounds on the K_i.
 
-``infinite`` adds mass at infinite loss. This makes the pair worse, so that a pair with such mass serves upper bounds
-only.
+The attribute ``infinite`` adds mass at infinite loss. The pair with this mass is worse, so it serves upper bounds only.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.transform import ComplexArray, Envelope, Line, Transform, safe_log, safe_log_one_plus
 from hockeystick.values.errors import NotApplicableError
 
-LARGE = 1.0  # K(t) from which on the logarithm of the sum itself is taken
-UNITS = 32.0  # roundings of a weight, of an exponential and of a sum
-STANDING_IN = 4000  # outcomes that stand in for a law where engines search for an evaluation point
+LARGE = 1.0  # K(t) above which m is summed; up to it, ``m - 1`` is summed to keep the digits of a small K
+UNITS = 32.0  # number of roundings charged for a weight, an exponential and a sum together
+STANDING_IN = 4000  # number of outcomes that approximate a law where engines search for an evaluation point
 
 
 @dataclass(frozen=True, slots=True)
 class EitherLine:
-    """The log-moment K of the mixture on a vertical line in the complex plane."""
+    """The log-moment K of the mixture on a vertical line in the complex plane, from the lines of its parts."""
 
     lines: tuple[Line, ...]
     weights: tuple[float, ...]
@@ -78,7 +77,7 @@ class EitherEnvelope:
         return sum(envelope.cost for envelope in self.envelopes)
 
     def log_bound(self, edges: Array) -> Array:
-        """``log(1 - sum_i s_i (1 - rho_i))``, rounded up, with the share s_i and the bound rho_i of each part."""
+        """Return ``log(1 - sum_i s_i (1 - rho_i))`` at each edge, rounded up: s_i is a share, rho_i a part's bound."""
         fall: Array = np.zeros(len(edges))
         for share, envelope in zip(self.shares, self.envelopes, strict=True):
             fall += share * -np.expm1(envelope.log_bound(edges))
@@ -131,13 +130,13 @@ def _log_mean(bounds: list[float], weights: tuple[float, ...]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EitherPair(DominatingPair):
-    """A mixture of pairs without atoms: one of them is drawn at random, and the choice is revealed.
+    """A mixture of pairs without atoms: a pair is drawn at random, and the choice is revealed.
 
     Each of the pairs has a characteristic function.
 
     Attributes:
         parts: the pairs.
-        weights: their probabilities, each to a few roundings; the exact values sum to 1.
+        weights: the probability of each pair, to a few roundings; the exact probabilities sum to 1.
         infinite: additional mass at infinite loss.
     """
 
@@ -164,7 +163,7 @@ class EitherPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The least lower end and the largest upper end of the parts' loss ranges."""
+        """The least of the lower ends and the largest of the upper ends of the parts' loss ranges."""
         ranges = [part.loss_range for part in self.parts]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 

@@ -1,4 +1,4 @@
-"""Rounds with exact parameters, for proofs: each parameter is a fraction, equal to the decimal that it prints as.
+"""Rounds with exact parameters, for proofs: each parameter is the decimal in the plan, as a fraction.
 
 The pairs are those of the other modules of this package, and the same theorems hold. The pair of a sampled round
 depends on the direction.
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-ONE = Fraction(1)  # the rate of rounds that are not sampled
+ONE = Fraction(1)  # sampling rate of a round that uses all records
 
 
 @dataclass(frozen=True, slots=True)
 class ExactGaussian:
-    """Gaussian noise with mu = distance / standard deviation, on a batch that a record enters with probability rate."""
+    """Gaussian noise on a batch that a record enters with probability ``rate``; mu = distance / standard deviation."""
 
     mu: Fraction
     rate: Fraction = ONE
@@ -24,13 +24,13 @@ class ExactGaussian:
 
 @dataclass(frozen=True, slots=True)
 class ExactLaplace:
-    """Laplace noise with theta = distance / scale, without sampling."""
+    """Laplace noise without sampling; theta = distance / scale."""
 
     theta: Fraction
 
 
 Exponential: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
-"""A number ``sum a e^b``, as the pairs (a, b); all masses of a law are such numbers, up to a common factor."""
+"""A number ``sum a e^b``, given by its pairs (a, b); all masses of a law have this form, up to a common factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ExactFinite:
     Attributes:
         with_: mass of each outcome if the batch contains the record, up to a factor that both laws share.
         without: mass of each outcome if the batch does not contain the record, in the same order and with the same sum.
-        largest: the largest finite loss, where it is a fraction.
+        largest: the largest finite loss, if it is a fraction; else ``None``.
         failure: probability of the outcomes that are possible only for a batch with the record.
         rate: probability with which a record enters a batch.
     """
@@ -93,7 +93,7 @@ def finite_law(with_: Iterable[Fraction], without: Iterable[Fraction]) -> ExactF
 
 
 ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactFinite | ExactDiscreteGaussian
-"""A round that a proof accepts."""
+"""A round that can be composed with ``proof=True``."""
 
 
 def sampled(base: ExactRound | None, rate: Fraction) -> ExactRound | None:

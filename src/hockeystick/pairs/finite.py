@@ -18,7 +18,7 @@ import numpy as np
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 NEAR = Fraction(1, 2)
-"""Distance of a ratio from 1 up to which its logarithm uses log1p, to keep the digits of a small logarithm."""
+"""Largest distance of a ratio from 1 at which log1p computes its logarithm, to keep the digits of a small result."""
 
 
 def log_fraction(value: Fraction) -> float:
@@ -44,7 +44,7 @@ class FinitePair(DominatingPair):
     q: tuple[Fraction, ...]
 
     def __hash__(self) -> int:
-        """The hash of the masses, computed once, as caches use it thousands of times and hashing fractions is slow."""
+        """Return the hash of the masses, computed once: caches use it thousands of times, and it is slow to compute."""
         return self._hash
 
     @cached_property
@@ -53,7 +53,7 @@ class FinitePair(DominatingPair):
 
     @cached_property
     def masses(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """The (P-mass, Q-mass) of each distinct likelihood ratio dP/dQ, in increasing order of the ratio."""
+        """Tuple of (P-mass, Q-mass) for each distinct likelihood ratio dP/dQ, in increasing order of the ratio."""
         merged: dict[Fraction | None, list[Fraction]] = defaultdict(lambda: [Fraction(0), Fraction(0)])
         for with_, without in zip(self.p, self.q, strict=True):
             if with_ or without:
@@ -84,7 +84,7 @@ class FinitePair(DominatingPair):
 
 @dataclass(frozen=True)
 class SpacedPair(DominatingPair):
-    """Finitely many losses at equal distances.
+    """A pair with finitely many losses, in which neighbouring losses have equal distances.
 
     Attributes:
         largest: the largest loss.
@@ -116,7 +116,7 @@ class SpacedPair(DominatingPair):
 
 
 def three_losses(epsilon: Fraction, log_share: float, log_rest: float) -> SpacedPair:
-    """Return the pair of randomised response among many answers, which is also that of the staircase mechanism.
+    """Return the pair of randomised response among many answers, which is also the pair of the staircase mechanism.
 
     P has the mass ``share`` at the loss epsilon, ``share e^-epsilon`` at -epsilon, and the rest at 0. Q has the masses
     of P at the negated losses.

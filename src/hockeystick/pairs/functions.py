@@ -6,14 +6,14 @@ evaluated at finitely many points. Assumptions about their values between these 
 
 - the error of the integral of a density over a cell: the difference of the Gauss-Legendre rules with 8 and 16 nodes;
 - the error of the values of densities or distribution functions: the accuracy that the user states, and roundings;
-- the range of the ratio in a cell: from its least to its largest value at the nodes. Where the ratio is not monotone,
-  the range of its logarithm is widened, at either end, by the width of this range;
+- the range of the ratio in a cell: from the least to the largest ratio at the nodes. Where the ratio is not monotone,
+  the range of its logarithm is widened at each end by its own width;
 - a total mass below 1: upper bounds count the missing mass as mass that only one law has, and lower bounds do not count
   it. The stated accuracy does not reduce the missing mass. A total that exceeds 1 by more than the errors is refused.
 
 Any choice of cells is sound. Cells are halved until both rules agree. Then cells are chosen so that ``|dL|``, the width
-of a cell in the loss, depends on the mass of the cell only weakly, through its power 1/8. So cells in the tail, where
-the losses lie that matter to delta, are narrow too.
+of a cell in the loss, depends only weakly on the mass of the cell, through the power 1/8 of the mass. So cells in the
+tail are narrow too, which matters because delta depends on the losses there.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Function: TypeAlias = Callable[[Array], npt.ArrayLike]
 
 CELLS = 4000  # target number of cells
 MOST_CELLS = 9500  # largest number of cells of one pair: lists in a plan file hold 10,000 numbers
-OCTAVES = (-30, 333)  # powers of 2: the first places lie at these distances on both sides of each given place
-AGREED = 1e-12  # relative difference at which both rules agree
-LEAST_DENSITY = 1e-130  # panels with smaller values form one cell: products with a ratio would lose digits by underflow
-LEAST_MASS = 1e-150  # a smaller mass is 0, with an error: products with a ratio are within the range of a double
-LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is 0
-SPAN = 0.25  # change of the loss across a cell above which it is halved
-POWER = 0.125  # power of the mass of a cell that sets its width; see the module
-MISSED = 1e-6  # allowed distance of a total from 1
+OCTAVES = (-30, 333)  # range of j: the first places have distances 2^j from each given place, on both sides
+AGREED = 1e-12  # relative difference up to which both rules count as agreeing
+LEAST_DENSITY = 1e-130  # panels with smaller densities form one cell: their products with a ratio could underflow
+LEAST_MASS = 1e-150  # a smaller mass is set to 0, with an error bound: its product with a ratio may leave doubles
+LEAST_RATIO = 1e-140  # a smaller lower bound on a ratio is set to 0
+SPAN = 0.25  # largest change of the loss across a cell: a cell with a larger change is halved
+POWER = 0.125  # exponent with which the mass of a cell enters the choice of its width; see the module
+MISSED = 1e-6  # largest allowed distance of a total mass from 1
 
 
 def shifted(function: Function, distance: float) -> Function:
@@ -53,14 +53,14 @@ def shifted(function: Function, distance: float) -> Function:
 
 
 def asked(function: Function, x: Array, key: str) -> Array:
-    """Return the values of a user's function at the places x, one call per place if it does not accept arrays.
+    """Return the values of a user's function at the places x; a function of one number is called once per place.
 
     Raises:
         InvalidInputError: a value is negative or not a finite number; ``key`` names the function.
     """
     try:
         found = np.asarray(function(x))
-    except Exception:  # a function of one number, which is called again
+    except Exception:  # the function may accept only one number, so it is called again for each place
         found = np.empty(0)
     if found.shape == x.shape and found.dtype.kind in "fiu":
         values = found.astype(np.float64)
@@ -84,7 +84,7 @@ def _asked_at(function: Function, place: float, key: str) -> float:
     """
     try:
         return float(function(place))  # type: ignore[arg-type]
-    except Exception as error:  # whatever the user's function raises is reported, with its place
+    except Exception as error:  # any exception of the user's function is reported, with the place
         raise InvalidInputError(
             f"{key} must be a function of an array or of one number that returns a number everywhere, including the "
             f"tails; at {place!r} it raised {type(error).__name__}: {domains.one_line(str(error))}; return the limit "
@@ -94,7 +94,7 @@ def _asked_at(function: Function, place: float, key: str) -> float:
 
 
 class _Panels:
-    """Values, masses and quadrature errors of both densities on panels, the intervals between neighbouring places."""
+    """Values, masses and quadrature errors of two densities on panels, the intervals between neighbouring places."""
 
     def __init__(self, p: Function, q: Function, left: Array, right: Array, accuracy: float) -> None:
         half, middle = 0.5 * (right - left), 0.5 * left + 0.5 * right
@@ -130,15 +130,15 @@ class _Panels:
 
 
 def _around(places: Array) -> Array:
-    """Return places at distances of all powers of 2 on both sides of the given ones."""
+    """Return the given places and, on both sides of each, places at distances that are powers of 2 (OCTAVES)."""
     octaves = 2.0 ** np.arange(*OCTAVES)
     return np.unique(np.concatenate([places, *((places[:, None] + sign * octaves).ravel() for sign in (-1, 1))]))
 
 
 def _halved(p: Function, q: Function, places: Array, accuracy: float) -> Array:
-    """Return the places after halving panels on which the two rules differ, or on which the loss varies much.
+    """Return the places after panels are halved on which the two rules differ, or on which the loss varies much.
 
-    The halving stops at the largest number of panels.
+    The halving stops when there would be more than MOST_CELLS panels.
     """
     done: list[Array] = []
     left, right = places[:-1], places[1:]
@@ -184,13 +184,13 @@ def _cells(panels: _Panels, widths: Array, accuracy: float) -> Cells:
         least, reverse = np.exp(panels.low - more), np.exp(-panels.high - more)
     p, p_error, p_missed = _total(panels.p, panels.p_rule, accuracy, "p")
     q, q_error, q_missed = _total(panels.q, panels.q_rule, accuracy, "q")
-    # of values below the range of doubles only their smallness is known: all such cells become one
+    # tiny densities have lost their digits: all cells that have such densities become one cell
     faint = panels.faint
     lost = TINY * float(widths[faint].sum())
     ends = [float(mass[faint].sum()) for mass in (p, q)]
     doubts = [end + float(error[faint].sum()) + lost for end, error in zip(ends, (p_error, q_error), strict=True)]
     ratios = (np.where(np.isfinite(one) & (one > LEAST_RATIO), one, 0.0) for one in (least, reverse))
-    # mass missing from a total may be anywhere, and belong to one law alone
+    # mass missing from a total may belong to any outcomes, also to outcomes that only one law has
     beyond = (0.0, 0.0, p_missed, q_missed, 0.0, 0.0)
     rows = zip((p, q, p_error, q_error, *ratios), (*ends, *doubts, 0.0, 0.0), beyond, strict=True)
     cells = Cells(*(np.append(one[~faint], more) for one, *more in rows))
@@ -204,8 +204,7 @@ def _cells(panels: _Panels, widths: Array, accuracy: float) -> Cells:
 def _total(mass: Array, rule_error: Array, accuracy: float, key: str) -> tuple[Array, Array, float]:
     """Return the masses of the panels, bounds on their errors, and the missing mass.
 
-    The missing mass is what remains of the difference ``1 - total`` if the errors of the quadrature explain as much of
-    it as possible.
+    The missing mass is the part of the difference ``1 - total`` that the errors of the quadrature cannot explain.
 
     Raises:
         InvalidInputError: the total mass differs from 1 by more than is allowed.
@@ -256,7 +255,7 @@ def _refuse_falls(p: Array, q: Array, accuracy: float) -> None:
     """Refuse values of distribution functions that decrease, or that leave [0, 1], by more than their errors.
 
     Raises:
-        InvalidInputError: some values do.
+        InvalidInputError: some values decrease, or leave [0, 1].
     """
     for values, key in ((p, "p"), (q, "q")):
         if (np.diff(values) < -2 * accuracy).any() or values.min() < -accuracy or values.max() > 1 + accuracy:
@@ -289,8 +288,8 @@ def of_values(p: Array, q: Array, accuracy: float) -> Cells:
 def of_trade_off(function: Function, accuracy: float) -> Cells:
     """Return cells of the pair with a given trade-off function.
 
-    Under Q the rate of false alarms is uniform on [0, 1]. As the trade-off function is convex, the likelihood ratio
-    dP/dQ falls when that rate grows.
+    An outcome is a rate of false alarms alpha; under Q it is uniform on [0, 1]. As the trade-off function is convex,
+    the likelihood ratio dP/dQ does not increase with alpha.
 
     Raises:
         InvalidInputError: the values are not those of a trade-off function.

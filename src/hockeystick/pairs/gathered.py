@@ -1,4 +1,4 @@
-"""Replaces many kinds of rounds by few kinds, whose compositions bound the given one from both sides.
+"""Replaces many kinds of rounds by few kinds, whose compositions bound the given composition from both sides.
 
 The cost of every engine grows with the number of different rounds. If there are too many, rounds of one family with
 similar parameters are replaced by rounds of a single kind. For an upper bound, this kind *dominates* each of the
@@ -17,7 +17,7 @@ their parameters:
   a pair that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
 - Poisson sampling of a base pair (W, O), by the rate: the kernel that keeps the outcome with probability ``q / q'``,
   and draws from O otherwise, takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel that takes one
-  base pair to another also takes a sampled pair of the first to that of the second with the same rate;
+  base pair to another also takes the sampled pair of the first base to the sampled pair of the second, at equal rates;
 - sampling of batches of a fixed size: the curve at ``b = e^eps >= 1`` is that of Poisson sampling for a removed record,
   and the curve at b < 1 follows by exchanging P and Q. So these pairs have the order of pairs for a removed record.
 """
@@ -41,18 +41,21 @@ from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
 MOST = 200  # largest number of kinds of rounds that are composed without merging
-TRIED = 2000  # largest number of kinds on which the contour engine, the best for many kinds, is still tried: some 5 s
+TRIED = 2000  # largest number of kinds for which the contour engine is tried without merging: it takes some 5 s
 KINDS = 32  # number of kinds after merging: four compositions are evaluated, two sides in each of two directions
-MIXTURES = 192  # the same if some rounds are Gaussian, sampled or not: a contour is quick for these
+MIXTURES = 192  # number of kinds after merging if some rounds are Gaussian, sampled or not: contours are quick then
 
 Parameters = tuple[float, ...]
 Made = Callable[[Parameters], DominatingPair]
 
 
 class Family(NamedTuple):
-    """A pair as a member of an ordered family: larger parameters give a pair that dominates.
+    """A pair as a member of an ordered family: the pair with larger parameters dominates.
 
-    ``key`` identifies the family, and ``made`` makes one of its pairs from parameters.
+    Attributes:
+        key: identifies the family.
+        made: function that makes a pair of the family from its parameters.
+        parameters: the parameters of this pair.
     """
 
     key: Hashable
@@ -69,9 +72,11 @@ class Gathered:
 
     Attributes:
         exact: the given composition.
-        many: True if it has so many kinds of rounds that they are merged into fewer.
-        curves: all rounds before those with only a Renyi curve were replaced by a pair, if any were.
-        moments: the Renyi curves of all rounds, if some of them may be lower than those of the pairs in ``exact``.
+        many: True if ``exact`` has so many kinds of rounds that they are merged into fewer.
+        curves: all rounds as they were before a pair replaced those with only a Renyi curve; ``None`` if none was
+            replaced.
+        moments: the Renyi curves of all rounds, if some may be lower than the curves of the pairs in ``exact``; else
+            ``None``.
     """
 
     exact: Composition
@@ -100,7 +105,7 @@ class Gathered:
 
     @property
     def reason(self) -> str | None:
-        """Reason why ``milder`` and ``worse`` differ, stated with an answer; ``None`` if they are equal."""
+        """Sentence that tells the user why ``milder`` and ``worse`` differ; ``None`` if they are equal."""
         if not self.many:
             return None
         return (
@@ -181,7 +186,7 @@ def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutRepl
 
 
 def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
-    """Return the classes of sampled pairs that are ordered by the sampling rate and by the order of the base pair."""
+    """Return the classes of sampled pairs that are ordered by the parameters of the base pair and the sampling rate."""
     return PoissonRemovePair, PoissonAddPair, pairs.WithoutReplacementPair
 
 
@@ -194,8 +199,9 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     """Return boxes in parameter space that contain all pairs of each family.
 
     A box is (constructor, least value of each parameter, largest value of each parameter, number of rounds within). The
-    spread of a box is that of the logarithm of its widest parameter. Each step takes the box with the largest product
-    of spread and number of rounds, and cuts it in the middle of that parameter.
+    spread of a box is the largest difference, over its parameters, of the logarithms of the largest and the least
+    value. Each step takes the box with the largest product of spread and number of rounds, and halves it along the
+    parameter with that difference.
     """
     import heapq  # late: few plans have so many kinds
 

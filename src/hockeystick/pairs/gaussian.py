@@ -47,13 +47,13 @@ class GaussianLocation:
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Masses of N(mu, 1) and of N(0, 1) on both sides of each x."""
+        """The masses of N(mu, 1) and of N(0, 1) below and above each x."""
         from scipy.special import ndtr
 
         return Masses(ndtr(x - self.mu), ndtr(self.mu - x), ndtr(x), ndtr(-x))
 
     def outcome(self, loss: Array) -> Array:
-        """Return the x of each loss, infinite where it leaves the range of a double."""
+        """Return the outcome x of each loss; it is infinite where x leaves the range of a double."""
         with np.errstate(over="ignore"):
             return loss / self.mu + 0.5 * self.mu
 
@@ -73,14 +73,14 @@ class GaussianLocation:
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return an interval around both means, from the normal tail bound ``Phi(-r) <= exp(-r^2/2)``."""
+        """Return ``[-r, mu + r]``, where the normal tail bound ``Phi(-r) <= exp(-r^2/2)`` determines r."""
         r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianPair(DominatingPair):
-    """N(mu, 1) against N(0, 1)."""
+    """The dominating pair of Gaussian noise: P = N(mu, 1) and Q = N(0, 1)."""
 
     mu: float
 
@@ -88,7 +88,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The pair has no atoms."""
+        """Empty arrays, because the pair has no atoms."""
         return Atoms.none()
 
     @property
@@ -101,7 +101,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """Upper bound on the total variation distance ``2 Phi(mu / 2) - 1``: mu times the normal density at 0."""
+        """Upper bound on the total variation distance ``2 Phi(mu / 2) - 1``: mu / sqrt(2 pi), but at most 1."""
         return min(next_up(self.mu * math.exp(-HALF_LOG_TWO_PI), 16), 1.0)
 
     @property
@@ -112,7 +112,7 @@ class GaussianPair(DominatingPair):
         return QuadraticTransform(self.mu)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
-        """The characteristic function after Poisson sampling, by the trapezoid rule."""
+        """The characteristic function of the loss after Poisson sampling, computed by the trapezoid rule."""
         return MixtureTransform.sampled(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @property

@@ -1,15 +1,15 @@
-"""The privacy curve of the Gaussian pair, enclosed: ``delta = Phi(-a) - e^eps Phi(-a - mu)``, ``a = eps/mu - mu/2``.
+"""Certified bounds on the privacy curve of the Gaussian pair, ``delta = Phi(-a) - e^eps Phi(-a - mu)``.
 
-The formula is Theorem 8 of Balle, Wang 2018 [BW18], and for mu-GDP Corollary 2.13 of Dong, Roth, Su 2022 [DRS22]. The
-difference loses digits by cancellation, and delta may lie below the range of a double. As ``phi(a + x) e^(-mu x) =
-e^eps phi(a + mu + x)``,
+Here ``a = eps/mu - mu/2``. The formula is Theorem 8 of Balle, Wang 2018 [BW18], and for mu-GDP Corollary 2.13 of Dong,
+Roth, Su 2022 [DRS22]. The difference loses digits by cancellation, and delta may be below the range of a double. As
+``phi(a + x) e^(-mu x) = e^eps phi(a + mu + x)``,
 
     delta = int_0^inf phi(a + x) (1 - e^(-mu x)) dx,
 
-which falls in a and grows in mu. So the rounding errors of a and mu are accounted for by moving a and mu to the side
+which decreases in a and increases in mu. So the rounding errors of a and mu are charged by moving a and mu to the side
 that makes the bound valid. For a >= 0 the factor phi(a) is taken out of the integral. The integral is computed by
 Gauss-Legendre rules (numerics/legendre.py). The panels are so narrow that the error is at most 2^-54 of the integral of
-an envelope. There are two cases:
+an *envelope*, a function that is at least the integrand. There are two cases:
 
 - If mu is at most 8, the envelope is ``phi(a + x) mu (1 + x)``. Apart from the growth of phi, the integrand at a
   distance r from a panel in the complex plane is at most ``e^((1 + mu) r)`` times the envelope on the panel.
@@ -32,12 +32,12 @@ from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import SMALLEST_NORMAL, UNIT_ROUNDOFF
 from hockeystick.values.side import Side
 
-DEPTH = 80.0  # e-folds of phi(a) that the panels cover
+DEPTH = 80.0  # for a > 0 the panels end where the integrand has fallen to ``e^-DEPTH phi(a)``
 REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
-OUTER = 6.0  # at most half of 12.6, the smallest ``a + high``
-SURE = 40.0  # for a below minus this, delta is 1 up to e^-799, and x would lose its digits in the sum with a
-TOGETHER = 8.0  # largest mu for which both terms are integrated together
-MU_ROUNDINGS = 32  # relative roundings of mu and of a; a folded mu has four
+OUTER = 6.0  # divisor in Mills' ratio beyond the panels: at most half of ``a + high``, which is at least 12.6
+SURE = 40.0  # for a < -SURE, delta is at least 1 - e^-799, and the sum a + x would lose the digits of x
+TOGETHER = 8.0  # largest mu for which the two terms of delta are integrated as one integrand
+MU_ROUNDINGS = 32  # roundings charged for mu and for a; the mu of a folded composition has four
 
 
 class Integral(NamedTuple):
@@ -51,13 +51,13 @@ class Integral(NamedTuple):
 def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
     """Return a certified lower and upper bound on log delta at epsilon >= 0, for mu > 0.
 
-    The given mu may be off by a few roundings.
+    The bounds hold even if the given mu is off by a few roundings.
     """
     return _log_delta_end(epsilon, mu, Side.BELOW), _log_delta_end(epsilon, mu, Side.ABOVE)
 
 
 def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Return a certified lower and upper bound on the epsilon at which log delta lies between two finite values."""
+    """Return a certified lower and upper bound on epsilon, given a finite lower and upper bound on log delta."""
 
     def below(epsilon: float) -> float:
         return _log_delta_end(epsilon, mu, Side.BELOW)
@@ -71,9 +71,9 @@ def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, floa
 
 
 def _log_delta_end(epsilon: float, mu: float, side: Side) -> float:
-    """Return the lower or the upper bound on log delta, as ``side`` says.
+    """Return the lower bound on log delta if ``side`` is below, and the upper bound if it is above.
 
-    Both ``a`` (see the module) and mu are first moved by their rounding errors, towards that side.
+    First a (see the module) and mu are moved by their rounding errors, in the direction that moves delta to that side.
     """
     slip = side * MU_ROUNDINGS * UNIT_ROUNDOFF
     a = (epsilon / mu - 0.5 * mu) - slip * (epsilon / mu + 0.5 * mu)
@@ -89,7 +89,7 @@ def _log_end(a: float, mu: float, side: Side) -> float:
     else:
         first, second = _integral(a, None), _integral(a + mu, None)
         factor = math.exp(-0.5 * a * a) if a < 0 else 1.0
-        # an exponent of a^2/2 is rounded to 4 units of itself
+        # the exponent a^2/2 has a relative error of 4 units
         rounding = (8 + 4 * a * a) * UNIT_ROUNDOFF * factor * second.value
         found = Integral(
             first.value - factor * second.value,
@@ -105,7 +105,7 @@ def _log_end(a: float, mu: float, side: Side) -> float:
 
 
 def _integral(a: float, mu: float | None) -> Integral:
-    """``int_0^inf e^(-(a + x)^2/2) w(x) dx`` with bounds on its error; w is ``1 - e^(-mu x)``, or 1 if mu is ``None``.
+    """Return ``int_0^inf e^(-(a + x)^2/2) w(x) dx`` with error bounds; w is ``1 - e^(-mu x)``, or 1 if mu is ``None``.
 
     For a > 0 the integral is multiplied by ``e^(a^2/2)``.
     """

@@ -1,24 +1,25 @@
-"""Gaussian noise on a vector whose norm is estimated by random projections: a random sensitivity.
+"""Gaussian noise on a vector whose norm is estimated by random projections, which makes the sensitivity random.
 
 DP-SGD-JL (Bu, Gopi, Kulkarni, Lee, Shen, Tantipongpipat 2021 [BGK+21]) clips a gradient g to a bound C by an estimate
 of its norm: the root mean square of r projections ``<g, v_j>`` on standard normal vectors v_j. Whatever g is, the
 estimate is ``|g| sqrt(X / r)`` with X chi-squared of r degrees of freedom. So the clipped gradient has the norm ``C
 min(|g| / C, sqrt(r / X))``, which may be above C.
 
-**The pair.** The vectors v_j of one step are drawn before any release and may serve all records, so that the other
-records' part of the sum depends on them. So the v_j are treated as public. Given the v_j, the laws with the record and
-without it are normal. The distance of their means is at most ``S C`` with ``S = sqrt(r / X)``, and N(S / sigma, 1)
-against N(0, 1) dominates, where sigma C is the standard deviation of the noise. Hence ``(X, N(S / sigma, 1))`` against
+**The pair.** The vectors v_j of one step are drawn before any release and may be shared by all records. Then the part
+of the sum that comes from other records depends on the v_j. So the v_j are treated as public. Given the v_j, the laws
+with the record and without it are normal. The distance of their means is at most ``S C`` with ``S = sqrt(r / X)``, and
+N(S / sigma, 1) against N(0, 1) dominates them, where sigma C is the standard deviation of the noise. Hence ``(X, N(S /
+sigma, 1))`` against
 ``(X, N(0, 1))`` dominates the whole step. With ``m = S / sigma``, the law of its loss is a mixture, over X, of normal
 laws of mean ``m^2 / 2`` and variance ``m^2``. Exchanging P and Q does not change this law. The pair need not be tight,
 as the v_j are not in fact public. Its moments ``E e^(tL)`` are infinite for every t > 0, since the tail of S^2 is a
 power law: there is no Renyi bound.
 
-**In numbers.** The range of X is cut into cells, and X is rounded down to the lower end of its cell. This makes m
-larger, and the pair of a larger m dominates. If X is below the least cell, the loss counts as infinite. The range of
-the loss l is then cut into cells, too. In each of these the likelihood ratio ``e^l`` is spread to its values at the two
+**Computation.** The range of X is cut into cells, and X is rounded down to the lower end of its cell. This makes m
+larger, and the pair of a larger m dominates. If X is below the lowest cell, the loss counts as infinite. Then the range
+of the loss l is cut into cells, too. In each cell of l the likelihood ratio ``e^l`` is spread to its values at the two
 ends of the cell (``pairs/knots.py``). Masses are differences of normal distribution functions, computed in the smaller
-tail, with an assumed error of :data:`ACCURACY`.
+tail, with an assumed relative error of :data:`ACCURACY`.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ from hockeystick.pairs.knots import Cells, KnottedPair, spread_above
 ACCURACY = 4e-14
 """Relative error of the masses: twice that of chi-squared and normal laws as measured by a test."""
 
-FAILED = 1e-18  # mass of X below the least cell
+FAILED = 1e-18  # mass of X below the lowest cell, and mass of losses above the last cell
 CELLS = 1500  # number of cells of X
 STEP = 0.04  # width of a cell of the loss in the bulk, in standard deviations
 BULK = 14.0  # standard deviations of the loss that are cut into cells of equal width
-GROWTH = 1.03  # ratio of the ends of a cell beyond the bulk
+GROWTH = 1.03  # ratio of the upper to the lower end of a cell of the loss beyond the bulk
 
 
 @lru_cache(maxsize=8)
 def jl_pair(noise: float, projections: int) -> KnottedPair:
-    """Return the pair of one step without sampling.
+    """Return the dominating pair of one step of DP-SGD-JL without sampling.
 
     Args:
         noise: standard deviation of the noise, divided by the clipping bound.
@@ -60,7 +61,7 @@ def jl_pair(noise: float, projections: int) -> KnottedPair:
     losses: Array = np.concatenate([-ends[:0:-1], ends])
     p = _cells(losses, weight, mean)
     error = ACCURACY * p
-    # mass that no cell is certain to have goes to P alone or Q alone: the pair is its own mirror image
+    # mass beyond the cells' lower bounds is given to P alone, and to Q alone: the pair is its own mirror image
     rest = max(1 - float((p - error).sum()), 0.0)
     none, two = np.zeros(2), np.array([rest, 0.0])
     return spread_above(
@@ -76,7 +77,7 @@ def jl_pair(noise: float, projections: int) -> KnottedPair:
 
 
 def _distances(noise: float, r: int) -> tuple[Array, Array]:
-    """Return the values that the random distance of the two normal laws is rounded up to, and their probabilities.
+    """Return rounded-up values of the random distance m of the two normal laws, and the probability of each value.
 
     Distances are in standard deviations of the noise, and decrease. The probability missing from 1 belongs to infinite
     loss.

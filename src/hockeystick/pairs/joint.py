@@ -16,15 +16,15 @@ from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.values.errors import NotApplicableError
 
 SPARE = 4
-"""Number of doubles by which a sum is raised to cover its roundings, each of which is at most one of a part's size."""
+"""Number of doubles by which a sum is raised to cover its roundings, each at most a rounding of one part."""
 
 
 @dataclass(frozen=True)
 class JointPair(DominatingPair):
-    """The product of pairs, each with its multiplicity.
+    """The product of several pairs, each of which may occur more than once.
 
     Attributes:
-        factors: pairs with their multiplicities, each at least 1.
+        factors: (pair, multiplicity) tuples, with multiplicities of at least 1.
 
     >>> from hockeystick.pairs import Composition, GaussianPair
     >>> Composition([(JointPair(((GaussianPair(0.5), 4),)), 9)]) == Composition([(GaussianPair(0.5), 36)])
@@ -59,7 +59,7 @@ class JointPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The sum of the parts' least losses, and the sum of the parts' largest losses."""
+        """The sum of the parts' least losses and the sum of their largest losses, counted with multiplicity."""
         ranges = [(part.loss_range, count) for part, count in self.factors]
         return sum(count * low for (low, _), count in ranges), sum(count * high for (_, high), count in ranges)
 
@@ -73,7 +73,7 @@ class JointPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The sum of the parts' rhos, rounded up."""
+        """A rho of zero-concentrated privacy: the sum of the parts' rhos, rounded up."""
         return next_up(math.fsum(count * part.rho for part, count in self.factors), SPARE)
 
     def log_moment(self, t: float) -> float:
@@ -82,4 +82,4 @@ class JointPair(DominatingPair):
 
 
 _NO_LAW = "a round with several simultaneous releases has no single loss distribution; hockeystick composes its parts"
-"""Reason why the law of a product is not available."""
+"""Message of the error raised where an engine needs the law of a product's loss."""

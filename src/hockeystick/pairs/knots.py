@@ -1,13 +1,13 @@
-"""Bounds on a pair of laws known cell by cell: a pair of finitely many losses above it, and one below it.
+"""Pairs with finitely many losses that bound, from above and from below, a pair of laws known only cell by cell.
 
 The outcomes are divided into cells. Cell i has the mass ``p_i`` under P, with an error of at most ``e_i``, and ``q_i``
 under Q, with an error of at most ``f_i``. In cell i the likelihood ratio dP/dQ lies between ``a_i`` and ``b_i``.
 
 A pair with finitely many losses is a list of ratios ``r_j`` with Q-masses ``w_j`` and P-masses ``r_j w_j``, a mass that
-only P has, and a mass that only Q has. For every alpha its hockey-stick divergence is ``sum_j w_j (r_j - alpha)_+``
-plus the mass that only P has. So it does not decrease if a mass is made larger. This also holds with P and Q exchanged,
-after Poisson sampling, and for every product. Hence a pair whose masses are rounded up dominates the pair with the true
-masses at the same ratios.
+only P has, and a mass that only Q has. For every alpha the pair's hockey-stick divergence is ``sum_j w_j (r_j -
+alpha)_+`` plus the mass that only P has. So the divergence does not decrease if a mass is made larger. This also holds
+with P and Q exchanged, after Poisson sampling, and for every product. Hence a pair whose masses are rounded up
+dominates the pair with the true masses at the same ratios.
 
 **Above.** A pair dominates (P, Q) if the ratio in each cell takes only the values ``a`` and ``b``, with the same mean
 (Doroshenko et al. 2022 [DGK+22]). The Q-masses are ``(b q - p) / (b - a)`` at a and ``(p - a q) / (b - a)`` at b. With
@@ -15,9 +15,9 @@ the errors e and f they are at most
 
     w_a = (b (q + f) - (p - e)) / (b - a),    w_b = (p + e - a (q - f)) / (b - a),
 
-and they are also at most ``q + f``, and w_b at most ``(p + e) / b``. A narrow cell is widened first, as errors are
-divided by its width ``b - a``. If b is infinite, the whole Q-mass is put at a, and the remaining P-mass ``p + e - a (q
-- f)`` is one that only P has. The case a = 0 is the same with P and Q exchanged.
+and each is also at most ``q + f``, and w_b at most ``(p + e) / b``. A narrow cell is widened first, as errors are
+divided by its width ``b - a``. If b is infinite, the whole Q-mass is put at a, and only P has the remaining P-mass ``p
++ e - a (q - f)``. The case a = 0 is the same with P and Q exchanged.
 
 **Below.** Revealing only the cell of an outcome is post-processing, so that (P, Q) dominates the pair of the cells'
 masses. The loss ``log dP/dQ`` is a random variable under P, and the divergence of a product does not decrease if a loss
@@ -49,10 +49,10 @@ from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.values.errors import InvalidInputError
 
-ROUNDINGS = 16 * UNIT_ROUNDOFF  # relative: of a mass or a ratio, computed by a few operations
-NARROW = 3e-4  # width of the narrowest cell, in standard deviations of the loss
-LARGEST = 650.0  # loss up to which ratios are within the range of a double
-STEEP = 300.0  # log of b / a above which all of a cell's mass is placed at each of both ends
+ROUNDINGS = 16 * UNIT_ROUNDOFF  # bound on the relative error of a mass or a ratio computed by a few operations
+NARROW = 3e-4  # width in the loss to which narrower cells are widened, in standard deviations of the loss
+LARGEST = 650.0  # largest loss whose ratio ``e^loss`` is within the range of a double, with room for factors
+STEEP = 300.0  # log of b / a above which the whole mass of a cell is counted twice, once at a and once at b
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class KnottedPair(DominatingPair):
     Attributes:
         losses: finite losses, increasing.
         log_p: log of the P-mass at each loss.
-        log_q: log of the Q-mass at each loss, which is the number in ``log_p`` less the loss.
+        log_q: log of the Q-mass at each loss, which equals ``log_p`` minus the loss.
         only_p: P-mass at loss +inf, where Q has none.
         only_q: Q-mass at loss -inf, where P has none.
     """
@@ -86,7 +86,7 @@ class KnottedPair(DominatingPair):
         return cls(tuple(found.tolist()), tuple((log_q + found).tolist()), tuple(log_q.tolist()), only_p, only_q)
 
     def __hash__(self) -> int:
-        """The hash of the losses and masses, computed once, as caches use it thousands of times."""
+        """Return the hash of the losses and masses, computed once, because caches use it thousands of times."""
         return self._hash
 
     @cached_property
@@ -157,7 +157,7 @@ def increasing(p: Array, q: Array, p_error: Array, q_error: Array) -> tuple[Arra
 
 
 def _reached(p: Array, q: Array, p_error: Array, q_error: Array) -> Array:
-    """Return, for each cell, the largest of the lower bounds on the mean of dP/dQ in the cells before it."""
+    """Return, for each cell, the largest lower bound on the mean of dP/dQ in any of the earlier cells."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(p > p_error, (p - p_error) / (q + q_error), 0.0) * (1 - ROUNDINGS)
     mean = np.where(np.isfinite(mean), mean, 0.0)  # a cell of P alone gives no bound for cells with mass under Q
@@ -185,7 +185,7 @@ def spread_above(cells: Cells) -> KnottedPair:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         low, high = np.log(cells.least), -np.log(cells.reverse)
         low, high = low - ROUNDINGS * (1 + np.abs(low)), high + ROUNDINGS * (1 + np.abs(high))
-        # the ratio bounds each mass by the other one (fmin: 0 times infinity bounds nothing)
+        # with the bounds on the ratio, the P-mass bounds the Q-mass and vice versa (fmin: 0 times infinity is no bound)
         q_most = np.fmin(q_most, p_most * np.exp(-low) * (1 + ROUNDINGS))
         p_most = np.fmin(p_most, q_most * np.exp(high) * (1 + ROUNDINGS))
         both = np.isfinite(low) & np.isfinite(high)
@@ -201,7 +201,7 @@ def spread_above(cells: Cells) -> KnottedPair:
         shrunk = p_least * np.exp(-high)
         at_low = (q_most - shrunk + ROUNDINGS * (q_most + shrunk)) / -np.expm1(low - high)
         at_low = np.where(steep, q_most, np.minimum(np.maximum(at_low, 0.0), q_most))
-        # with one finite end: all of the bounded law is there, and the rest belongs to the other law alone
+        # with one finite end, a law bounded by the ratio has all its mass there; the other law alone has the rest
         down, up = np.isfinite(low) & ~both, np.isfinite(high) & ~both
         at_low, at_high = np.where(both | down, np.where(down, q_most, at_low), 0.0), np.where(both, at_high, 0.0)
         at_high = np.where(up, whole, at_high)
@@ -218,7 +218,7 @@ def spread_above(cells: Cells) -> KnottedPair:
 
 
 def _narrow(cells: Cells) -> float:
-    """Return the least width of a cell in the loss; narrower cells are widened to it. Any value is sound."""
+    """Return the width in the loss to which narrower cells are widened; any value is sound."""
     seen = (cells.p > 0) & (cells.q > 0)
     if not seen.any():
         return NARROW
@@ -229,7 +229,7 @@ def _narrow(cells: Cells) -> float:
 
 
 def merged_below(cells: Cells) -> KnottedPair:
-    """Return a pair that (P, Q) dominates: it reveals only the cell of each outcome."""
+    """Return a pair that (P, Q) dominates: the pair that reveals only the cell of each outcome."""
     p_least = np.maximum(cells.p - cells.p_error, 0.0) * (1 - ROUNDINGS)
     q_least = np.maximum(cells.q - cells.q_error, 0.0) * (1 - ROUNDINGS)
     only_p = (cells.q == 0) & (cells.q_error == 0)
@@ -247,12 +247,12 @@ def either_order(pair: KnottedPair) -> KnottedPair:
     only_p, only_q = max(first.only_p, second.only_p), max(first.only_q, second.only_q)
     if not len(losses):
         return KnottedPair((), (), (), only_p, only_q)
-    # a chord between adjacent losses lies above the curve, and its slope is known
+    # between adjacent losses the curve is replaced by its chord, which is nowhere below the curve
     apart = np.floor((losses - losses[0]) / _spacing(losses))
     losses = np.append(losses[:-1][np.diff(apart) > 0], losses[-1])
     roundings = 1 + ROUNDINGS * (8 + len(losses))
     curve = np.maximum(_curve(first, losses), _curve(second, losses)) * roundings
-    # the divergence at alpha = 0, the total mass of P, and minus the slopes of the chords
+    # the divergence at alpha = 0, which is the total mass of P, and the slopes of the chords with their signs changed
     ratios, start = np.exp(np.append(-np.inf, losses)), max(_mass(first), _mass(second)) * roundings
     slopes = np.append(-np.diff(np.append(start, curve)) / np.diff(ratios), 0.0)
     q = np.maximum(slopes[:-1] - slopes[1:], 0.0)

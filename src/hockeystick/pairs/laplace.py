@@ -2,11 +2,11 @@
 
 The loss is ``-theta`` for x <= 0, ``theta`` for x >= theta and ``2x - theta`` between: two atoms and a smooth part.
 Exchanging P and Q does not change the law of the loss. The pair dominates the Laplace mechanism on vectors that change
-by at most theta scales in L1 norm. Proof: let A, B, C be the laws of iid log-concave noise shifted by 0, by v_1 e_1,
-and by v_1 e_1 + v_2 e_2. Let f_i be the trade-off function of the scalar shift v_i. A test of level a for A against B
-has power at most 1 - f_1(a). So a test of level a for A against C has power at most 1 - f_2(1 - f_1(a)). For scalar
-log-concave noise the same half-line is optimal for every shift, hence f_2(1 - f_1(a)) = f_{v_1 + v_2}(a). The same
-argument applies to one coordinate after another.
+by at most theta in L1 norm, in units of the scale. Proof: let A, B, C be the laws of iid log-concave noise shifted by
+0, by v_1 e_1, and by v_1 e_1 + v_2 e_2. Let f_i be the trade-off function of the scalar shift v_i. A test of level a
+for A against B has power at most 1 - f_1(a). So a test of level a for A against C has power at most 1 - f_2(1 -
+f_1(a)). For scalar log-concave noise the same half-line is optimal for every shift, hence f_2(1 - f_1(a)) = f_{v_1 +
+v_2}(a). The argument is repeated for each further coordinate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of i
 
 @dataclass(frozen=True, slots=True)
 class LaplaceMiddle:
-    """The densities of Lap(theta, 1) and Lap(0, 1) between the two centres, 0 < x < theta, up to a constant factor.
+    """Densities proportional to those of Lap(theta, 1) and Lap(0, 1) between the two centres, 0 < x < theta.
 
     Attributes:
         theta: the distance of the two centres in units of the scale.
@@ -86,7 +86,7 @@ class LaplaceMiddle:
         return np.ones_like(x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return the whole interval from 0 to theta: outside it there are only the atoms."""
+        """Return the whole interval ``(0, theta)``, which contains all mass that has densities."""
         return 0.0, self.theta
 
 
@@ -96,7 +96,7 @@ class LossWindow(DominatingPair):
     All masses are given as logarithms; ``-inf`` means no mass. Exchanging P and Q does not change the law of the loss.
 
     Attributes:
-        log_top: log of the P-density at the loss w, in terms of the outcome x, which is ``(l + w) / 2`` for the loss l.
+        log_top: log of the P-density at the loss w; it is a density in the outcome ``x = (l + w) / 2``, l the loss.
         log_high: log of A, the P-mass of the atom at w.
         log_infinite: log of I, the P-mass at infinite loss.
     """
@@ -133,7 +133,7 @@ class LossWindow(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """All finite losses are in ``[-w, w]``."""
+        """The bounds -w and w on all finite losses."""
         return -self.width, self.width
 
     @property
@@ -154,7 +154,7 @@ class LossWindow(DominatingPair):
     def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
         """Return the characteristic function after Poisson sampling at rate q, for an added or a removed record.
 
-        Sampling moves the Q-mass from loss minus infinity to ``log(1 - q)``.
+        Sampling moves the Q-mass at loss minus infinity to the loss ``log(1 - q)``.
         """
         atoms = self.atoms
         seen = np.isfinite(atoms.log_q)
@@ -164,7 +164,10 @@ class LossWindow(DominatingPair):
 
 @dataclass(frozen=True, slots=True)
 class LaplacePair(LossWindow):
-    """Lap(distance, scale) against Lap(0, scale): P(x >= theta) = 1/2 at loss theta, and no infinite losses."""
+    """The pair of Laplace noise: P = Lap(distance, scale) and Q = Lap(0, scale).
+
+    It is a window of losses with w = theta = distance / scale, P-mass 1/2 at theta, and no infinite losses.
+    """
 
     distance: float
     scale: float
@@ -180,7 +183,7 @@ class LaplacePair(LossWindow):
 
     @property
     def exact_supremum(self) -> Fraction:
-        """``distance / scale`` as an exact fraction, with both parameters taken as the decimals that were written."""
+        """The largest loss, ``distance / scale``, as an exact fraction; each parameter is the decimal it prints as."""
         return decimal(self.distance) / decimal(self.scale)
 
     @property
@@ -189,5 +192,5 @@ class LaplacePair(LossWindow):
         return concentrated.laplace(self.width)
 
     def log_moment(self, t: float) -> float:
-        """The log-moment K(t) in closed form, rounded up; a small K keeps more of its digits than in the base class."""
+        """The log-moment K(t) in closed form, rounded up; a small K keeps more digits than in the base class."""
         return moment.laplace(self.width, t)

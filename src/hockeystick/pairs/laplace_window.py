@@ -15,9 +15,9 @@ theta|``.
   - theta)) / Z``.
 - For ``theta >= 2b`` the two laws have no outcome in common.
 
-*The pair dominates* the release of a vector with such noise on each coordinate, if the vector moves by at most theta in
+*The pair dominates* the release of a vector with this noise on each coordinate, if the vector moves by at most theta in
 L1 norm. The pair is attained if a single coordinate moves by theta. The density is log-concave and its support is an
-interval, so that the proof in ``pairs/laplace.py`` holds word for word. For a shift v of one coordinate ``f(x - v) /
+interval, so that the proof in ``pairs/laplace.py`` applies. For a shift v of one coordinate ``f(x - v) /
 f(x)`` does not decrease in x (it is 0 where f(x - v) = 0, and infinite where f(x) = 0). So the half-lines ``x > c`` are
 the best events for every shift. With F the distribution function of the noise, the trade-off function is ``f_v(a) =
 F(F^-1(1 - a) - v)``, and ``f_v(1 - f_u(a)) = f_(u + v)(a)``. (If ``F^-1(1 - a) - u`` lies below the support, both sides
@@ -39,13 +39,13 @@ from hockeystick.pairs.laplace import LossWindow
 
 @dataclass(frozen=True, slots=True)
 class WindowPair(LossWindow):
-    """A pair with losses in ``[-w, w]`` and infinite losses, given by its masses; see the module.
+    """A pair with finite losses in ``[-w, w]`` and infinite losses, given by its masses; see the module.
 
     Attributes:
         exact: w, the largest finite loss, greater than 0.
-        log_top: as in the base class, like the two numbers that follow.
-        log_high: log of the mass of an atom, by default of none.
-        log_infinite: log of the mass at infinite loss, by default of none.
+        log_top: log of the P-density at the loss w; it is a density in the outcome ``x = (l + w) / 2``.
+        log_high: log of A, the P-mass of the atom at w; by default there is no atom.
+        log_infinite: log of I, the P-mass at infinite loss; by default there is none.
     """
 
     exact: Fraction
@@ -75,7 +75,7 @@ class WindowPair(LossWindow):
 
     @classmethod
     def bounded_range(cls, epsilon: Fraction) -> WindowPair:
-        """Return the worst pair of a single round of bounded range epsilon > 0."""
+        """Return the pair with the largest privacy curve of a single round of bounded range epsilon > 0."""
         return cls(epsilon, -math.log(-math.expm1(-float(epsilon))))
 
     @property

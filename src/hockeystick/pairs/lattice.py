@@ -1,4 +1,4 @@
-"""The lattice on which the atoms of a pair lie: a grid of losses has to fit it."""
+"""The lattice that contains the losses of a pair's atoms, to which engines fit the grid of losses."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from hockeystick.pairs.base import DominatingPair
 if TYPE_CHECKING:
     from fractions import Fraction
 
-DENSE = 200  # number of atoms of one round from which on they behave like a density
+DENSE = 200  # number of atoms of one round above which the atoms are treated like a density
 
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """The lattice on which the atoms of one kind of round lie, for the choice of a grid.
+    """The lattice of the atoms of one kind of round, for the choice of a grid.
 
     Attributes:
         number: number of finite atoms.
-        spacing: number of which all differences of finite losses are whole multiples, if known; a fraction if exact.
+        spacing: the lattice spacing, of which all differences of finite losses are whole multiples; a fraction if
+            exact, and ``None`` if unknown.
         outermost: difference of the largest and the least finite loss, a fraction if known exactly; ``None`` if it is
             infinite or 0.
         alone: True if the pair has no densities, and has either two finite losses or a known spacing.

@@ -1,17 +1,17 @@
-"""A mixture of Gaussians against one: p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), with shifts mu_k > 0.
+"""Gaussian mixtures against one Gaussian: p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), with shifts mu_k > 0.
 
-Such a pair dominates normal noise on a sum to which a person contributes a *random* vector. The vector is v_k with
+This pair dominates normal noise on a sum to which a person contributes a *random* vector. The vector is v_k with
 probability p_k, where ``|v_k| <= mu_k`` in units of the noise. With a standard normal vector X and the likelihood ratio
 Lambda,
 
     Lambda = sum_k p_k exp(<v_k, X> - |v_k|^2 / 2),
     H_a(P || Q) = E (Lambda - a)_+,    H_a(Q || P) = E (1 - a Lambda)_+ ,
 
-both of the form E phi(Lambda) with phi convex. *Claim* (a case of Kahane's inequality): E phi does not decrease if the
-vectors v_k are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G and G' be independent centred normal vectors, G
-with the covariances ``<v_j, v_k>``, and G' with the covariances ``mu_j mu_k``, which are no smaller. Let ``G_s = sqrt(1
-- s) G + sqrt(s) G'``. Let ``Z_k`` be the exponential of the k-th entry of G_s minus half of the variance of this entry,
-and ``S = sum p_k Z_k``. If phi has two bounded derivatives, integration by parts gives
+and both divergences have the form E phi(Lambda) with phi convex. *Claim* (a case of Kahane's inequality): E phi does
+not decrease if the vectors v_k are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G and G' be independent centred
+normal vectors, G with the covariances ``<v_j, v_k>``, and G' with the covariances ``mu_j mu_k``, which are no smaller.
+Let ``G_s = sqrt(1 - s) G + sqrt(s) G'``. Let ``Z_k`` be the exponential of the k-th entry of G_s minus half of the
+variance of this entry, and ``S = sum p_k Z_k``. If phi has two bounded derivatives, integration by parts gives
 
     d/ds E phi(S) = (1/2) sum_jk (mu_j mu_k - <v_j, v_k>) p_j p_k E [ Z_j Z_k phi''(S) ] >= 0 ,
 
@@ -19,17 +19,17 @@ as the terms with phi' cancel. Other convex phi are limits of such functions. Th
 contributions of other persons may depend on the same random choices: they are revealed first, and H is jointly convex.
 The pair is tight, as vectors v_k of norm mu_k in one direction attain it.
 
-So a pair with a larger shift mu_k dominates one with a smaller shift. A pair also becomes worse if the law of mu_k is
-replaced by a stochastically larger law, as the two numbers can be coupled so that the first is never above the second.
-And it becomes worse if a part of the mass of a term is put at infinite loss, since a kernel can turn this part back
-into the term.
+So a pair with a larger shift mu_k dominates a pair with a smaller shift. A pair also becomes worse if a stochastically
+larger law of shifts replaces the law of shifts, as the two random shifts can be coupled so that the new shift is never
+below the old one. A pair also becomes worse if a part of the mass of a term is put at infinite loss, since a kernel can
+turn this part back into the term.
 
 If p_0 > 0, the pair is that of Poisson *sampling*, at the rate ``1 - p_0``, of the mixture of the terms with a shift
 (``pairs/sampled/poisson.py``). So the pairs here have no term without a shift.
 
 **Inverse.** For the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is
 convex, with a slope between the least and the largest shift. So Newton's method, started above the root, approaches the
-root from above. It starts at the least x at which a single term reaches the given loss.
+root from above. The start is the least x at which a single term reaches the given loss.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.sampled.poisson import HALF, LARGE, SAMPLED_SECONDS, BasePart, PoissonSmooth
 
-FAR = 0.3  # size of a loss from which on its relative error need not be small
-NEWTON = 60  # most Newton steps towards an outcome; about six are taken
+FAR = 0.3  # absolute value of a loss above which a cruder bound on its error is used
+NEWTON = 60  # largest number of Newton steps towards an outcome; about six are taken
 NEAR = 1e-14  # relative size of a Newton step below which the search ends
 UNITS = 8.0  # bound on the relative error of a weight, in roundings
 
@@ -106,7 +106,7 @@ class MixtureLocation:
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Masses of the mixture and of N(0, 1) on both sides of each x."""
+        """The masses of the mixture and of N(0, 1) below and above each x."""
         from scipy.special import ndtr
 
         shifts, weights = self._columns
@@ -114,7 +114,7 @@ class MixtureLocation:
         return Masses(below, above, ndtr(x), ndtr(-x))
 
     def outcome(self, loss: Array) -> Array:
-        """Return the x of each loss by Newton's method; infinite where it leaves the range of a double."""
+        """Return the outcome x of each loss by Newton's method; it is infinite where x leaves the range of a double."""
         shifts, weights = self._columns
         with np.errstate(over="ignore", invalid="ignore"):
             x: Array = ((loss - np.log(weights)) / shifts + 0.5 * shifts).min(axis=0)
@@ -148,7 +148,7 @@ class MixtureLocation:
         return 8 * np.square(np.abs(x) + self.shifts[-1]) + 8 + self.loss_error(x)
 
     def growth(self, x: Array) -> Array:
-        """``|x| + mu``, the growth constant of a normal density, with mu the largest shift."""
+        """The growth constant ``|x| + mu`` of a normal density, with mu the largest shift."""
         return np.abs(x) + self.shifts[-1]
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -167,9 +167,9 @@ class MixtureLocation:
 
 @dataclass(frozen=True, slots=True)
 class MixturePair(DominatingPair):
-    """sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
+    """The mixture sum_k p_k N(mu_k, 1) as P and N(0, 1) as Q, or the other way round.
 
-    The exact weights and ``missing`` sum to 1, and each given weight is within UNITS roundings of the exact one.
+    The exact weights and ``missing`` sum to 1, and each given weight is within UNITS roundings of the exact weight.
 
     Attributes:
         shifts: the mu_k, positive and increasing.
@@ -187,7 +187,7 @@ class MixturePair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The atom of the mass that only the mixture has: its loss is +inf, or -inf if N(0, 1) is P."""
+        """The atom with the mass ``missing``, which only the mixture has; its loss is +inf, or -inf if N(0, 1) is P."""
         only_p, only_q = (0.0, self.missing) if self.mirrored else (self.missing, 0.0)
         return Atoms.none().beside(only_p, only_q)
 
@@ -202,7 +202,7 @@ class MixturePair(DominatingPair):
 
     @property
     def transform(self) -> MixtureTransform:
-        """The characteristic function, by the trapezoid rule."""
+        """The characteristic function of the loss, computed by the trapezoid rule."""
         kind = Kind.ADD if self.mirrored else Kind.REMOVE
         return MixtureTransform(self.shifts, self.weights, 0.0, kind, UNITS)
 
@@ -214,10 +214,10 @@ class MixturePair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The rho of a Gaussian pair with the largest shift.
+        """A rho of zero-concentrated privacy: the rho of the Gaussian pair with the largest shift.
 
         As ``g^(1+t)`` and ``g^(-t)`` are convex in the likelihood ratio g, the mixture has no larger rho than its worst
-        term. Missing mass lowers the likelihood ratio, so that no rho is known.
+        term. Missing mass lowers the likelihood ratio; with it no rho is known, and the result is infinite.
         """
         return math.inf if self.missing else concentrated.gaussian(self.shifts[-1])
 
@@ -229,7 +229,7 @@ class MixturePair(DominatingPair):
     def log_moment(self, t: float) -> float:
         """Upper bound on K(t): the smaller of a trapezoid-rule bound and the log of the mean of the terms' moments.
 
-        By convexity the mean is a bound in both directions. If the mixture is P, Minkowski's inequality gives another
+        By convexity the mean is a bound whichever law is P. If the mixture is P, Minkowski's inequality gives another
         bound, which is smaller for large t.
         """
         logs, each = np.log(np.array(self.weights)), np.array([moment.gaussian(mu, t) for mu in self.shifts])

@@ -21,12 +21,12 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 
-DIRECT = 600.0  # exponents up to which e^y is formed: a double holds it, with room for factors
-CARE = 256 * UNIT_ROUNDOFF  # relative: a few dozen operations, each within a few units in the last place
+DIRECT = 600.0  # largest exponent y for which e^y is computed: a double holds e^y, with room for factors
+CARE = 256 * UNIT_ROUNDOFF  # bound on the relative error of a few dozen operations of a few roundings each
 
 
 def rounded_up(value: float, size: float = 0.0) -> float:
-    """Return ``value`` plus a bound on its rounding error; ``size`` is the largest number that it was computed from."""
+    """Return ``value`` plus a bound on its error; ``size`` is the largest number from which ``value`` was computed."""
     return math.inf if math.isnan(value) else value + CARE * (abs(value) + size)
 
 
@@ -51,8 +51,8 @@ def laplace(theta: float, t: float) -> float:
 def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
     """Upper bound on ``log sum p e^(tL)`` over the finite losses.
 
-    It exceeds the true value by a few units of round-off or more, so that a small K loses its digits. Each loss may
-    have a relative error of ``units`` units of round-off.
+    The bound exceeds the true value by at least a few units of round-off, so that a small K loses its digits. Each loss
+    may have a relative error of ``units`` units of round-off.
     """
     seen = np.isfinite(loss) & np.isfinite(log_p)
     exponent = log_p[seen] + t * (loss[seen] + units * UNIT_ROUNDOFF * np.abs(loss[seen]))
@@ -86,7 +86,7 @@ def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
 def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:
     """Rough upper bound on K(t) for removing a record under Poisson sampling at rate q: the smaller of two bounds.
 
-    ``base(t)`` is an upper bound on K of the base pair. Let ``g = 1 - q + q Lambda``, ``Lambda`` the base pair's
+    ``base(t)`` is an upper bound on K(t) of the base pair. Let ``g = 1 - q + q Lambda``, ``Lambda`` the base pair's
     likelihood ratio under Q, and m the moment after sampling. Convexity of ``g^(1+t)`` gives ``m <= 1 - q + q e^K``.
     Minkowski's inequality gives ``m^(1/(1+t)) <= 1 - q + q e^(K / (1+t))``.
     """
@@ -117,7 +117,7 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
 
 
 def log_mixture(rate: float, k: float) -> float:
-    """Return ``log(1 - q + q e^k)``, the logarithm of a mixture of 1 and e^k."""
+    """Return ``log(1 - q + q e^k)``, the logarithm of the mean of 1 and e^k with weights 1 - q and q (the rate)."""
     if k > DIRECT:
         return k + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(max(-k, -745.0)))
     return math.log1p(rate * math.expm1(k))

@@ -4,10 +4,10 @@
 function of ``alpha = e^eps`` its privacy curve h is convex, does not increase, and is 1 at alpha 0. With P and Q
 exchanged the curve is ``1 - alpha + alpha h(1 / alpha)``, so that each point also gives the bound ``1 - e^-epsilon (1 -
 delta)`` at -epsilon. The largest function with these properties is the lower convex hull of all of these points and of
-(0, 1), constant from the last point on: it is convex, and no convex function below the points exceeds it anywhere. It
-is the curve of a pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). This pair has a loss at each corner of the
-hull, whose Q-mass is the change of slope there, and the last delta as its mass at infinite loss. The pair itself
-satisfies all of the points in both directions, so that the bound is attained. For a single point it is the pair of
+(0, 1), constant from the last point on: the hull is convex, and no convex function below the points exceeds it. The
+hull is the curve of a pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). This pair has a loss at each corner of
+the hull, whose Q-mass is the change of slope there. Its mass at infinite loss is the last delta. The pair itself
+satisfies all of the points in both directions, so that the bound is attained. For a single point, the pair is that of
 Kairouz, Oh and Viswanath (``black_box.py``).
 
 Numbers ``e^epsilon`` are taken to 60 digits. Their error is far below the rounding error of a loss, for which engines
@@ -30,13 +30,13 @@ from itertools import accumulate, pairwise
 from hockeystick.pairs.finite import FinitePair
 
 DIGITS = 60
-"""Digits of a power of e."""
+"""Number of decimal digits to which powers of e are computed."""
 
-ONE, ZERO = Fraction(1), Fraction(0)  # as fractions
+ONE, ZERO = Fraction(1), Fraction(0)  # the exact numbers 1 and 0
 
 
 def exponential(power: Fraction) -> Fraction:
-    """Return e to a power, to :data:`DIGITS` digits."""
+    """Return e to the given power, rounded to :data:`DIGITS` digits."""
     context = Context(prec=DIGITS)
     return Fraction(context.exp(context.divide(Decimal(power.numerator), Decimal(power.denominator))))
 
@@ -65,7 +65,7 @@ def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> F
 
 
 def _hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    """Return the corners of the lower convex hull of points in increasing order; equal places keep the first point."""
+    """Return the corners of the lower convex hull of points (place, value), given in increasing order of the place."""
     corners: list[tuple[Fraction, Fraction]] = []
     for at, value in points:
         while len(corners) > 1:

@@ -25,9 +25,9 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 
-LOSS_CARE = 20  # roundings of a sum of losses, besides one for each term
-MASS_CARE = 56  # roundings of a log-mass, besides one for each term
-BY_SERIES = 100  # up to this number logarithms of factorials are computed from whole numbers
+LOSS_CARE = 20  # number of roundings charged for a sum of losses, besides one for each term
+MASS_CARE = 56  # number of roundings charged for a log-mass, besides one for each term
+BY_SERIES = 100  # largest n for which log n! is computed from a whole number, not by Stirling's series
 
 
 class ProductPair(DominatingPair):
@@ -62,7 +62,7 @@ class ProductPair(DominatingPair):
 
 @lru_cache(maxsize=64)
 def product(rounds: tuple[tuple[DominatingPair, int], ...]) -> ProductPair:
-    """Return the product of pairs with finitely many losses; the result is cached, as a grid asks for it repeatedly."""
+    """Return the product of pairs with finitely many losses; it is cached, because a grid needs it repeatedly."""
     return ProductPair(rounds)
 
 
@@ -86,10 +86,10 @@ def _log_factorials(most: int) -> Array:
 
 
 def power(atoms: Atoms, count: int) -> Atoms:
-    """Return the law of the sum of ``count`` independent losses; empty if there are no atoms.
+    """Return the law of the sum of ``count`` independent losses; it is empty if ``atoms`` is empty.
 
     Args:
-        atoms: atoms of one round, all with a finite loss and with mass.
+        atoms: atoms of one round, each with a finite loss and with mass under P.
         count: 1 or greater.
     """
     if count == 1 or not len(atoms.loss):
@@ -123,9 +123,9 @@ def power(atoms: Atoms, count: int) -> Atoms:
 
 
 def _repeated(atoms: Atoms, count: int) -> Atoms:
-    """Return the law of the sum of ``count`` losses of rounds with a single atom.
+    """Return the law of the sum of ``count`` losses of a round with a single atom.
 
-    Each product of doubles adds a relative error of one unit round-off to the error of the atom itself.
+    Multiplying the loss and the log-mass by ``count`` adds a relative error of one unit round-off to their errors.
     """
     once = _with_slips(atoms)
     loss, log_p, log_q = count * once.loss, count * once.log_p, count * once.log_q

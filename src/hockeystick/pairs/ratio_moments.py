@@ -1,8 +1,8 @@
-"""Moments of the likelihood ratio, ``E_Q (dP/dQ)^i``: the bound on batches of a fixed size needs them.
+"""Moments of the likelihood ratio, ``E_Q (dP/dQ)^i``, which the bound on batches of a fixed size needs.
 
-They are known for Gaussian noise, ``exp(mu^2 i (i - 1) / 2)``; for Laplace noise, ``(i e^((i-1) theta) + (i - 1) e^(-i
-theta)) / (2i - 1)`` (Mironov 2017 [Mir17], Proposition 6); and for a black box without failure, ``(e^(i eps) +
-e^((1-i) eps)) / (1 + e^eps)``.
+The moments are ``exp(mu^2 i (i - 1) / 2)`` for Gaussian noise, ``(i e^((i-1) theta) + (i - 1) e^(-i theta)) / (2i -
+1)`` for Laplace noise (Mironov 2017 [Mir17], Proposition 6), and ``(e^(i eps) + e^((1-i) eps)) / (1 + e^eps)`` for a
+black box with delta 0.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hockeystick.pairs.laplace import LaplacePair
 def ratio_moments(pair: DominatingPair, most: int) -> list[Decimal]:
     """Return ``E_Q (dP/dQ)^i`` for i = 0, ..., ``most``; an empty list if these moments are not known.
 
-    All are moments of one pair that dominates the given one: its parameter is larger by a few units in the last place.
-    Each is computed in the current decimal context, with an error of at most ``2 (i + 1)^2`` units in the last place
-    plus the error that rounding the exponent causes.
+    The results are moments of a pair that dominates ``pair``: its parameter is larger by a few units in the last place.
+    Each moment is computed in the current decimal context, with an error of at most ``2 (i + 1)^2`` units in the last
+    place plus the error that rounding the exponent causes.
     """
     orders = range(most + 1)
     if isinstance(pair, GaussianPair):

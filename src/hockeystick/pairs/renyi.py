@@ -1,4 +1,4 @@
-"""The Renyi bound on a composition in one direction: cheap, one-sided, always available.
+"""The Renyi bound on a composition in one direction, an upper bound that is cheap and always available.
 
 For every t > 0, ``sup_{x >= 0} e^(-tx) (1 - e^-x) = t^t / (1 + t)^(1 + t)`` gives
 
@@ -26,26 +26,26 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.base import RenyiCurve
 from hockeystick.pairs.composition import RenyiComposition
 
-STRIDE = math.log(3.0)  # of log t, while the minimum is being bracketed
-LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
-PRECISION = 1e-6  # of log t; the bound errs by its square
-SLACK = 64 * UNIT_ROUNDOFF  # relative: roundings of a sum of few terms or products
+STRIDE = math.log(3.0)  # step in log t by which the search brackets the minimum
+LOG_T_RANGE = (-90.0, 90.0)  # range of log t in which the best order is sought
+PRECISION = 1e-6  # precision of log t at the minimum; the bound exceeds its minimum by about the square of this
+SLACK = 64 * UNIT_ROUNDOFF  # bound on the relative error of a sum of few terms or products
 MOMENT = 10e3
-"""Work units of one moment of one kind of round, besides the time that the kind declares for ORDERS of them."""
+"""Work units of one moment of one kind of round, in addition to its share of the ``seconds`` that the kind declares."""
 
 ORDERS = 16
 """Approximate number of orders that a search tries."""
 
 
 class RenyiBound(NamedTuple):
-    """An upper bound, and the order ``1 + t`` at which it was obtained."""
+    """An upper bound on epsilon or on log delta, and the order ``1 + t`` at which it was obtained."""
 
     value: float
     order: float
 
 
 def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:
-    """Certified upper bound on K(t) of the composition; faster if it may exceed the sharpest bound by ``slack``."""
+    """Certified upper bound on K(t) of the composition; it may exceed the sharpest bound by ``slack``, to save time."""
     if slack:
         share = slack / (1 << composition.count.bit_length())  # the same for nearby counts: bounds are cached
         parts = [count * _quick(pair, t, share) for pair, count in composition.rounds]
@@ -57,26 +57,26 @@ def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> f
 
 
 def moment_work(composition: RenyiComposition) -> float:
-    """Return the work of computing K of the composition at one order, in the units of the budget."""
+    """Return the work of computing K(t) of the composition at one order, in the budget's units of work."""
     return sum(MOMENT + 1e9 * curve.seconds / ORDERS for curve, _ in composition.rounds)
 
 
 def renyi_epsilon(composition: RenyiComposition, log_delta: float) -> RenyiBound:
-    """Return an epsilon >= 0 at which finite losses contribute at most ``exp(log_delta)`` to delta; ``inf`` if none."""
+    """Return an epsilon >= 0 at which finite losses add at most ``exp(log_delta)`` to delta; ``inf`` if none."""
     return epsilon_from(lambda t: log_moment(composition, t), log_delta, moment_work(composition))
 
 
 def epsilon_from(moment: Callable[[float], float], log_delta: float, work: float = MOMENT) -> RenyiBound:
-    """Return an epsilon >= 0 for the given log delta; ``inf`` if there is none.
+    """Return an epsilon >= 0 at which log delta is at most ``log_delta``; ``inf`` if none is found.
 
-    ``moment(t)`` is an upper bound on K(t).
+    ``moment(t)`` is an upper bound on K(t) that takes ``work`` units to compute.
     """
     found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), work)
     return RenyiBound(max(found.value, 0.0), found.order)
 
 
 def epsilon_at(composition: RenyiComposition, t: float, log_delta: float) -> float:
-    """Return the epsilon >= 0 that the single order ``1 + t`` gives for the log delta of the finite losses."""
+    """Return the least epsilon >= 0 at which order ``1 + t`` bounds log delta of the finite losses by ``log_delta``."""
     return max(_epsilon_at(log_moment(composition, t), t, log_delta), 0.0)
 
 
@@ -100,12 +100,12 @@ def log_delta_at(k: float, t: float, epsilon: float) -> float:
 
 
 def renyi_log_delta(composition: RenyiComposition, epsilon: float) -> RenyiBound:
-    """An upper bound on log delta of the finite losses at an epsilon."""
+    """Return an upper bound on log delta of the finite losses at an epsilon, and its order."""
     return log_delta_by(lambda t: log_moment(composition, t), epsilon, moment_work(composition))
 
 
 def log_delta_by(moment: Callable[[float], float], epsilon: float, work: float = MOMENT) -> RenyiBound:
-    """An upper bound on log delta at an epsilon; ``moment(t)`` is an upper bound on K(t)."""
+    """Return an upper bound on log delta at an epsilon, and its order; ``moment(t)`` is an upper bound on K(t)."""
     found = _least(lambda t: log_delta_at(moment(t), t, epsilon), work)
     return RenyiBound(min(found.value, 0.0), found.order)
 
@@ -113,9 +113,9 @@ def log_delta_by(moment: Callable[[float], float], epsilon: float, work: float =
 def _least(bound: Callable[[float], float], work: float) -> RenyiBound:
     """Return the least value found of a function of t with one minimum, and the order ``1 + t`` of that value.
 
-    The minimum is bracketed in log t, from t = 1 on, and then located to :data:`PRECISION` in log t; the error of its
-    value is about the square of that. Each order takes ``work`` units; if the budget allows no further order, the
-    search stops.
+    The search starts at t = 1, brackets the minimum in log t, and then locates it to :data:`PRECISION` in log t. The
+    value found exceeds the minimum by about the square of this. Each order takes ``work`` units. If the budget allows
+    no further order, the search stops.
     """
     known: dict[float, float] = {}
 
@@ -135,7 +135,7 @@ def _least(bound: Callable[[float], float], work: float) -> RenyiBound:
     while LOG_T_RANGE[0] <= middle + step <= LOG_T_RANGE[1] and at(middle + step) < at(middle):
         middle += step
     if allows(work):
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite bounds lead to a section step
+        with np.errstate(over="ignore", invalid="ignore"):  # where bounds are infinite, a section step is taken
             least_place(at, middle - STRIDE, middle + STRIDE, xtol=PRECISION)
     log_t = min(known, key=lambda t: known[t])
     return RenyiBound(known[log_t], 1 + math.exp(log_t))

@@ -1,14 +1,13 @@
-"""Pairs that have only atoms, without their extremely improbable large losses.
+"""Pairs that have only atoms, from which extremely improbable large losses are left out.
 
 Let S be the sum of the finite losses of all rounds under P, and ``D(eps) = E (1 - e^(eps - S))_+``. Let D' be the same
 expectation restricted to outcomes in which no round has a loss that is left out. An outcome adds between 0 and its own
 mass to D, so that
 
-    D'(eps) <= D(eps) <= D'(eps) + P(some round shows what is left out) <= D'(eps) + sum of the masses left out ,
+    D'(eps) <= D(eps) <= D'(eps) + P(a round has a loss that is left out) <= D'(eps) + sum of the masses left out ,
 
-where the sum is over all rounds. Such losses are left out because an extremely improbable loss may be so large that it
-has nearly all mass of the law tilted by ``e^(tL)``. An engine that tilts the law towards epsilon would then resolve
-nothing else.
+where the sum is over all rounds. An extremely improbable loss may be so large that it has nearly all mass of the law
+tilted by ``e^(tL)``. An engine that tilts the law towards epsilon would then resolve no other loss.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from hockeystick.pairs.composition import Composition, Kept
 
 @dataclass(frozen=True)
 class ShortenedPair(DominatingPair):
-    """The finite atoms of a pair, except extremely improbable ones of positive loss.
+    """The finite atoms of a pair, except the extremely improbable atoms of positive loss.
 
     Attributes:
         whole: the pair, which has only atoms.
@@ -51,7 +50,7 @@ class ShortenedPair(DominatingPair):
 
     @property
     def log_lost(self) -> float:
-        """Upper bound on the log of the P-mass that is left out; minus infinity if none is."""
+        """Upper bound on the log of the P-mass that is left out; minus infinity if no atom is left out."""
         log_p = self._parts[1].log_p
         top = float(log_p.max(initial=-math.inf))
         return top + math.log(float(np.exp(log_p - top).sum())) + SPARE if top > -math.inf else top

@@ -1,4 +1,4 @@
-"""A dominating pair for rounds of which only a Renyi curve is known.
+"""A dominating pair for rounds whose Renyi curves alone are known.
 
 Let K be the sum of the curves. For every epsilon and every t > 0 (``pairs/renyi.py``)
 
@@ -13,12 +13,12 @@ between knots, and at least delta at every knot. As delta is convex in alpha, th
 between the knots. It is the privacy curve of a pair whose losses are the knots (Zhu, Dong, Wang 2022 [ZDW22], after
 Definition 7). The value at the last knot counts as mass at infinite loss. The pair dominates the rounds, so that its
 product with the pairs of other rounds dominates the composition (Theorem 10 of [ZDW22]). Apart from the spacing of the
-knots, the resulting bound is nowhere above the Renyi bound of all rounds. It is below that bound wherever more than
-moments is known of the other rounds.
+knots, the resulting bound is nowhere above the Renyi bound of all rounds. It is smaller wherever more than the moments
+of the other rounds is known.
 
 All computations use logarithms, since alpha and the masses leave the range of a double. Finally the curve of the masses
-is compared with h at every loss. If it is below h, the masses are raised by the largest relative deficit, so that the
-bound does not rely on an analysis of roundings.
+is compared with h at every loss. If the curve is below h, the masses are raised by the largest relative deficit, so
+that the bound does not rely on an analysis of roundings.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from hockeystick.pairs.knots import KnottedPair
 from hockeystick.pairs.renyi import SLACK, log_moment, log_peak
 
 STRIDE = 1.04
-"""Ratio of neighbouring values of t, the order less 1; between two the bound is off by about 3 % at delta 1e-30. Whole
-numbers in between are used, too, since bounds on moments of samples without replacement have their corners there."""
+"""Ratio of neighbouring values of t, the order minus 1; between them the bound is off by about 3 % at delta 1e-30.
+Whole numbers in between are used, too, since bounds on moments of samples without replacement have corners there."""
 
 LITTLE = 1e-3
-"""K at the least order tried: lower orders add nothing to the bound at epsilon 0."""
+"""Value of K(t) at the least t tried: smaller t do not improve the bound at epsilon 0."""
 
-LEAST_TILT, LARGEST_TILT = 1e-30, 1e15  # orders less 1 that are tried
+LEAST_TILT, LARGEST_TILT = 1e-30, 1e15  # range of t, the order minus 1, in which orders are tried
 
 DEEPEST = -690.0
 """Logarithm of delta at the last knot, within the range of a double; mass beyond it counts as infinite loss."""
@@ -49,14 +49,14 @@ DEEPEST = -690.0
 WIDTH = 0.25
 """Distance of knots in units of ``1 / sqrt(t (1 + t))``: chords lie above h by the fraction distance^2 / 8."""
 
-MOST_KNOTS = 4000  # losses of one pair, at most
+MOST_KNOTS = 4000  # largest number of losses of one pair
 
 CARE = 4e-13
-"""Relative: some roundings of logarithms as large as ``DEEPEST``, by which masses are raised."""
+"""Relative amount by which masses are raised, to cover some roundings of logarithms as large as ``|DEEPEST|``."""
 
 
 def tabulated(rounds: RenyiComposition) -> KnottedPair | None:
-    """Return a pair that dominates the composition of ``rounds``; ``None`` if their moments give no bound."""
+    """Return a pair that dominates the composition ``rounds``; ``None`` if the moments of the rounds give no bound."""
     lines = np.array(list(_lines(rounds)))
     if not len(lines):
         return None
@@ -81,7 +81,7 @@ def tabulated(rounds: RenyiComposition) -> KnottedPair | None:
 
 
 def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
-    """Yield (t, K(t)) for increasing t, from a t with a small K to the t that is best for the smallest delta."""
+    """Yield (t, K(t)) for increasing t, from a t with a small K(t) to the best t for the smallest delta of interest."""
     low = 1.0
     while low > LEAST_TILT and log_moment(rounds, low) > LITTLE:
         low /= 4
@@ -115,7 +115,7 @@ def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Arra
         top = math.log(total) + CARE if 0 < total < 1 else 0.0
     if largest <= 0:
         return np.zeros(1), np.full(1, -math.inf)
-    # the curve is flat up to the point where some order first beats the bound at 0
+    # up to the least epsilon at which some order gives less than the bound at 0, the curve is constant
     epsilon = min(max(float(((at_zero - top) / t).min()), 0.0), largest)
     found: list[tuple[float, float]] = [(0.0, top)] if epsilon > 0 else []
     while len(found) < MOST_KNOTS:
@@ -174,7 +174,7 @@ def _fall(epsilons: Array, log_h: Array, first: int | None, last: int, log_start
 
 
 def _missing(losses: Array, log_h: Array, p: Array, beyond: float) -> float:
-    """Return the largest relative amount by which the curve of the masses p lies below h at a loss; 0 if nowhere."""
+    """Return the largest relative amount by which the curve of the masses p is below h at a loss; 0 if it never is."""
     excess = -np.expm1(np.minimum(losses[:, None] - losses[None, :], 0.0))
     curve = excess @ p + beyond
     wanted = np.exp(log_h)

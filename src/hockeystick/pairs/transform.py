@@ -1,7 +1,7 @@
-"""Characteristic functions of privacy losses along a vertical line, with every error bounded.
+"""Interface of the characteristic functions of privacy losses along a vertical line, with every error bounded.
 
-``m(z) = E_P e^(zL)``, ``K = log m``, ``z = t + is``. Engines use one round as a :class:`Transform`: K on the line, an
-upper bound on K(t), and a bound on the decay of ``|m(t + is)| / m(t)``.
+Notation: ``m(z) = E_P e^(zL)``, ``K = log m``, ``z = t + is``. A :class:`Transform` gives engines three things about
+one round: K on the line, an upper bound on K(t), and a bound on the decay of ``|m(t + is)| / m(t)``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-MOST_EVALUATIONS = 60_000_000  # of elementary functions on a line: beyond, they take seconds
+MOST_EVALUATIONS = 60_000_000  # most evaluations of elementary functions on a line: more would take many seconds
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 
 class Line(Protocol):
-    """K of one round on the line Re z = t, up to some height |Im z|."""
+    """Values of K of one round on the line Re z = t, up to some height |Im z|."""
 
     def cost(self, count: int) -> float:
         """Return the approximate number of elementary evaluations for ``count`` points."""
@@ -51,19 +51,19 @@ class Envelope(Protocol):
 
 
 class Transform(Protocol):
-    """The characteristic function of one round."""
+    """The characteristic function m of the loss of one round."""
 
     @property
     def highest_tilt(self) -> float:
-        """The largest tilt at which there is a line, by default infinite; upper bounds on K exist at every tilt."""
+        """The largest tilt t for which :meth:`line` is available, by default infinite; :meth:`upper` has no limit."""
         return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> Line:
-        """Return the line through t > 0, for ``|s| <= reach``, with remainders of K below ``tolerance`` if possible."""
+        """Return K on the line through t > 0 for ``|s| <= reach``, with remainders below ``tolerance`` if possible."""
         ...
 
     def envelope(self, t: float, count: int) -> Envelope:
-        """Return the envelope at t; its error is about 1/count, as the bound will be raised to the power ``count``."""
+        """Return the envelope at t, with a relative error of about 1/count, as it is raised to the power ``count``."""
         ...
 
     def upper(self, t: float, slack: float) -> float:
@@ -75,7 +75,7 @@ class Transform(Protocol):
 
 
 class SampledTransform(Transform, Protocol):
-    """The characteristic function of one Poisson-sampled round."""
+    """The characteristic function of the loss of one Poisson-sampled round."""
 
     def log_moment(self, t: float) -> float:
         """Return the sharpest upper bound on K(t) that takes a few milliseconds; ``inf`` if there is none."""
@@ -89,7 +89,7 @@ def line_upper(line: Line) -> float:
 
 
 def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """Return log m, and a bound on its error if m has a given absolute error.
+    """Return log m and a bound on the error of log m, given a bound ``absolute`` on the error of m.
 
     Where m may be 0 within its error, the log of twice the error is returned in place of log m. Then |m| is at most
     three times the error, so that ``|m^k - e^(k value)| <= e^(k value) (e^(2k) - 1)`` still holds.
@@ -104,7 +104,7 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """Return ``log(1 + w)`` and a bound on its error, as :func:`safe_log` of ``1 + w`` but accurate for small w."""
+    """Return ``log(1 + w)`` and a bound on its error, like :func:`safe_log` of ``1 + w`` but accurate for small w."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return _guarded(*log_one_plus(w), absolute)
 

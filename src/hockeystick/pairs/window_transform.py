@@ -1,19 +1,19 @@
 """The characteristic function of a window of losses (``laplace_window.py``), in closed form.
 
-With ``h = w / 2`` and ``W = 2z + 1`` the atoms at the ends of the window make ``2 A e^-h cosh hW``, and the density ``c
-e^(l/2)`` between them makes ``4 c sinh(hW) / W``. Let F be the finite mass, and let a and b be the shares of the atoms
-and of the density in it, ``a + b = 1``. Then
+With ``h = w / 2`` and ``W = 2z + 1`` the atoms at the ends of the window add ``2 A e^-h cosh hW`` to m, and the density
+``c e^(l/2)`` between them adds ``4 c sinh(hW) / W``. Let F be the finite mass, and let a and b be the shares of F that
+belong to the atoms and to the density, ``a + b = 1``. Then
 
     m(z) = F [ a cosh(hW) / cosh(h)  +  b sinh(hW) / (W sinh(h)) ] .
 
-**Stable form**, for a small window: with ``S(x) = sinh(x)/x - 1``
+**Stable form**, for a small window: with ``S(x) = sinh(x)/x - 1``,
 
     m / F - 1 = 2 a sinh(h (1 + z)) sinh(h z) / cosh(h)  +  b (S(hW) - S(h)) / (1 + S(h)) .
 
 **Envelope.** With ``p = h (2t + 1)`` and ``y = 2hs``: ``|cosh(p + iy)|^2 = cosh^2 p - sin^2 y``; ``|sinh(hW)/W|`` has
 two bounds. It is at most ``sinh(p) / (2t + 1)``, which is h times the mean of ``|e^(hWU)|`` over U uniform on [-1, 1].
 It is also at most ``cosh(p) / 2s``. The part of the atoms does not decay, as y returns to multiples of pi; only the
-part of the density does. The bound on m is therefore not small for one round, but its power for many rounds is.
+part of the density decays. The bound on m is therefore not small for one round, but its power for many rounds is small.
 
 The loss of Laplace noise has the window ``w = theta`` = distance / scale, ``a = (1 + e^-w) / 2`` and ``b = (1 - e^-w) /
 2``: atoms of mass ``1/2`` at theta and ``e^(-theta) / 2`` at -theta, density ``e^((l - theta)/2) / 4`` between them.
@@ -30,20 +30,20 @@ from hockeystick.numerics.rounding import SPARE, UNIT_ROUNDOFF
 from hockeystick.pairs import moment
 from hockeystick.pairs.transform import Array, ComplexArray, Transform, safe_log_one_plus
 
-LARGEST = 300.0  # of |Re hW|: beyond, squares leave the range of a double
-SERIES = 1.0  # |hW| up to which S is summed
-END = np.array([np.inf])  # of the last edge
+LARGEST = 300.0  # largest |Re hW|: for larger values, squares leave the range of a double
+SERIES = 1.0  # largest |hW| for which S is summed as a series
+END = np.array([np.inf])  # upper end of the interval that begins at the last edge
 
 MASS_UNITS = 6000.0
-"""Error of the infinite-loss mass in units in the last place: eight roundings of an exponent of at most 745."""
+"""Bound on the relative error of the infinite-loss mass, in units: eight roundings of an exponent of at most 745."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowTransform(Transform):
-    """The characteristic function of the finite losses.
+    """The characteristic function of the finite losses of a window of losses.
 
     Attributes:
-        width: w, the largest loss.
+        width: w, the largest finite loss.
         ends: a, the share of the finite mass in the two atoms.
         between: b, the share of the finite mass in the density between the atoms.
         log_finite: log F.
@@ -61,15 +61,15 @@ class WindowTransform(Transform):
         return WindowLine(self, t)
 
     def envelope(self, t: float, count: int) -> WindowEnvelope:
-        """Return the envelope at tilt t; it is the same for any count."""
+        """Return the envelope at tilt t, which does not depend on ``count``."""
         return WindowEnvelope(self, t)
 
     def log_moment(self, t: float) -> float:
         """Return an upper bound on K(t) by the closed form or, beyond the range of a double, by its growing part alone.
 
-        ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``. Where this is used, p
-        is at least :data:`LARGEST`, so that ``e^-2p`` is less than a rounding. The bracket is at most 1, since no loss
-        is above w.
+        ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``. Where the growing part
+        is used, p is at least :data:`LARGEST`, so that ``e^-2p`` is less than a rounding. The bracket is at most 1,
+        since no loss is above w.
         """
         end = t * self.width + self.log_finite + self.finite_error
         upper = self.upper(t, 0.0)
@@ -77,7 +77,7 @@ class WindowTransform(Transform):
             return min(upper, moment.rounded_up(end, abs(self.log_finite)))
         fall = math.exp(-self.width)
         share = self.ends / (1 + fall) - self.between / (2 * t + 1) / math.expm1(-self.width)
-        log_share = math.log(share + MASS_UNITS * UNIT_ROUNDOFF)  # a and b come from exponents of that size, too
+        log_share = math.log(share + MASS_UNITS * UNIT_ROUNDOFF)  # a and b come from exponents of up to 745, too
         return moment.rounded_up(end + min(log_share, 0.0), abs(self.log_finite) + 1 - log_share)
 
     @property
@@ -89,7 +89,7 @@ class WindowTransform(Transform):
 
 @dataclass(frozen=True, slots=True)
 class WindowLine:
-    """m on Re z = t.
+    """The function K = log m on the line Re z = t.
 
     Attributes:
         of: the transform.
@@ -100,11 +100,11 @@ class WindowLine:
     t: float
 
     def cost(self, count: int) -> float:
-        """About thirty elementary evaluations per point: a closed form with hyperbolic functions."""
+        """Number of evaluations for ``count`` points: about thirty per point, for hyperbolic functions."""
         return 30.0 * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K by the stable form, and bounds on its errors; these allow for eight roundings of the width."""
+        """Return K at ``count`` points by the stable form, and bounds on the errors; w may err by eight roundings."""
         h, a, b = 0.5 * self.of.width, self.of.ends, self.of.between
         p = h * (2 * self.t + 1)
         if not p < LARGEST:
@@ -126,7 +126,7 @@ class WindowLine:
 
 @dataclass(frozen=True, slots=True)
 class WindowEnvelope:
-    """Bound on the decay of m.
+    """Bound on the decay of ``|m(t + is)|`` as s grows.
 
     Attributes:
         of: the transform.
@@ -142,7 +142,7 @@ class WindowEnvelope:
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Return, for each edge, the largest value of the bound from this edge on.
+        """Return, for each edge, the largest value that the bound takes at or above this edge.
 
         Above the last edge, ``sin^2 y`` is replaced by 0.
         """
@@ -161,7 +161,7 @@ class WindowEnvelope:
         drop = drop + inside * np.maximum(smooth - 0.5 * cosh / edges, 0.0)
         share = np.minimum(drop * (1 - SPARE) / (at_ends * cosh + inside * smooth), 1 - 1e-9)
         out: Array = np.log1p(-share)
-        # the bound from an edge on is at least that from later edges
+        # the bound for all s at or above an edge is at least the bound for later edges
         return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
 
 
