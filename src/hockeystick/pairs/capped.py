@@ -26,7 +26,7 @@ from hockeystick.values.errors import NotApplicableError
 
 NOTHING = "the losses that are kept are not small"  # reason why no outcomes are left out
 LARGEST_LOSS = 0.1  # approximate bound on kept losses: with larger ones, leaving out outcomes allows no higher tilt
-DENSITY, PAST = 0.02, 8.0  # spacing of stand-in outcomes, times min(1, 1 / mu); reach beyond c, times 1 / kappa
+DENSITY, PAST = 0.02, 8.0  # for a search: spacing of outcomes in units of min(1, 1 / mu), reach past c in 1 / kappa
 LOWEST = -800.0  # log-mass below which outcomes near the least loss are dropped: no tilt above 0 makes them matter
 
 

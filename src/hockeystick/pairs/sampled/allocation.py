@@ -1,20 +1,21 @@
-"""The pair of one epoch of random allocation: a record takes part in at most one of T Gaussian steps.
+"""The pair of one epoch of random allocation, in which each record is in at most one of T Gaussian steps.
 
-The record is in step j with probability ``w_j``, and in no step with probability c. So the T results of an epoch have
-the law ``P = c N(0, I_T) + sum_j w_j N(e_j mu, I_T)`` with the record, and ``Q = N(0, I_T)`` without it.
+The record is in step j with probability ``w_j``, and in no step with probability c. Its contribution has a norm of at
+most mu standard deviations of the noise. The pair consists of two laws of the T results of an epoch: ``P = c N(0, I_T)
++ sum_j w_j N(e_j mu, I_T)`` with the record, and ``Q = N(0, I_T)`` without it.
 
-**It dominates** every epoch of T such steps, even if a step depends on earlier results (Chua et al. 2025 [CGH+25],
-Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the data be given, the results before step i, and the steps of all
-other records, which have the same law with and without this one. Step i releases ``f_i + c_i [i = j] + noise``. The
-vectors f_i and c_i depend only on what is given, and ``|c_i| <= mu`` standard deviations of the noise. This release is
-a randomised function of ``X_i = mu [i = j] + N(0, 1)``, namely (in standard deviations, with noise orthogonal to c_i at
-the end)
+**The pair dominates** every epoch of T such steps, even if a step depends on earlier results (Chua et al. 2025
+[CGH+25], Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the data be given, the results before step i, and the steps
+of all other records, which have the same law with and without this record. Step i releases ``f_i + c_i [i = j] +
+noise``. The vectors f_i and c_i depend only on what is given, and ``|c_i| <= mu`` standard deviations of the noise.
+This release is a randomised function of ``X_i = mu [i = j] + N(0, 1)``, namely (in standard deviations, with noise
+orthogonal to c_i at the end)
 
     f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across c_i .
 
 The function is the same for every j, and also if the record is in no step. So all results together are a randomised
-function of ``(X_1, ..., X_T)``, whose law is P with the record and Q without it. *It is tight*: if ``f_i = 0`` and all
-c_i are the same vector of norm mu, the results along this vector are ``(X_1, ..., X_T)``.
+function of ``(X_1, ..., X_T)``, whose law is P with the record and Q without it. *The pair is tight*: if ``f_i = 0``
+and all c_i are the same vector of norm mu, the results along this vector are ``(X_1, ..., X_T)``.
 
 Several epochs are a product of such pairs if each epoch draws a new, secret assignment. An assignment that is kept for
 m epochs makes them one epoch, in which every step is released m times. The pair covers
@@ -22,7 +23,7 @@ m epochs makes them one epoch, in which every step is released m times. The pair
 - an epoch of t equally likely steps, ``w = 1/t`` and ``c = 0``;
 - a smaller last batch: t - 1 steps of b records and one of b', ``w = b / n`` and ``b' / n``, ``n = (t - 1) b + b'``;
 - an epoch that is stopped after r of t steps: ``T = r``, ``w = 1/t``, ``c = (t - r) / t``;
-- random check-in: a record is there with probability p, and then in one of t steps, ``w = p/t``, ``c = 1 - p``;
+- random check-in: a record participates with probability p, and then in one of t steps, ``w = p/t``, ``c = 1 - p``;
 
 and any combination of these. Only the moments of the loss are known, for real and complex exponents
 (``allocation_law.py``, ``allocation_line.py``), not its atoms or densities. So only engines that work with moments can
@@ -54,13 +55,13 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-HIGHEST_TILT = 44.0  # of a line for remove, where the power of Lambda grows
-OF_EVALUATION = 15.0  # units of work of an elementary function
-SHARE = 1e-4  # fraction of K by which a standalone bound may exceed it
-TOLERANCE = 1e-9  # of the remainders of a standalone bound
+HIGHEST_TILT = 44.0  # highest tilt of a line for remove, where Lambda has the power 1 + t
+OF_EVALUATION = 15.0  # units of work of one evaluation of an elementary function
+SHARE = 1e-4  # fraction of K(t) by which an upper bound may exceed K(t) if no slack is given
+TOLERANCE = 1e-9  # relative size of the remainders of a line that is used for an upper bound on K(t) alone
 FARTHEST = 300.0  # highest tilt of a line for add
-MANY, RARE = 1000, 1e-3  # steps from which on extremely improbable values of a step are left out
-OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # values of two terms of Lambda, for a search; denser in the middle
+MANY, RARE = 1000, 1e-3  # above MANY steps, a guide leaves out the values of a step of probability RARE / steps
+OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # a guide's numbers of values of two terms of Lambda; their density near 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,10 @@ class AllocationTransform:
     def upper(self, t: float, slack: float | None) -> float:
         """Upper bound on K(t), by quadrature or from integer moments.
 
-        It exceeds K(t) by about ``slack``; if ``slack`` is ``None``, by about SHARE times K(t).
+        The bound exceeds K(t) by about ``slack`` or, if ``slack`` is ``None``, by about SHARE times K(t).
         """
         law = self.law
-        above = float(np.nextafter(np.float32(t), np.float32(math.inf)))  # a tilt of few digits, where K is larger
+        above = float(np.nextafter(np.float32(t), np.float32(math.inf)))  # a larger tilt of few digits: K increases
         if not self.add:
             found, bent = law.log_moment_above(1 + t)
             if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:
@@ -119,7 +120,7 @@ class AllocationTransform:
 
 @dataclass(frozen=True, slots=True)
 class AllocationPair(DominatingPair):
-    """The pair of one epoch, of whose loss only the moments are known; :func:`epoch` makes it.
+    """The pair of one epoch, made by :func:`epoch`; only the moments of its loss are known.
 
     Args:
         law: law of the likelihood ratio.
@@ -150,17 +151,17 @@ class AllocationPair(DominatingPair):
         raise NotApplicableError(_NO_LAW)
 
     infinite_mass: ClassVar[float] = 0.0
-    """Zero: normal laws are positive everywhere."""
+    """The probability of infinite loss, 0, because normal densities are positive everywhere."""
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the loss; the likelihood ratio takes all values above the probability c of being in no step."""
+        """Bounds on the loss: the likelihood ratio takes all values above the probability c of being in no step."""
         least = _log(self.law.constant)
         return (-math.inf, -least) if self.add else (least, math.inf)
 
     @property
     def transform(self) -> AllocationTransform | None:
-        """The characteristic function, by Mellin's integral; ``None`` if the law cannot give it in this direction."""
+        """The characteristic function, by Mellin's integral; ``None`` if it is not available in this direction."""
         return AllocationTransform(self.law, self.add) if self.law.has_lines(self.add) else None
 
     @property
@@ -170,7 +171,7 @@ class AllocationPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """A rho of zero-concentrated privacy."""
+        """A rho of zero-concentrated privacy: ``K(t) <= t (1 + t) rho`` for all t > 0."""
         return self.law.rho
 
     @property
@@ -180,19 +181,19 @@ class AllocationPair(DominatingPair):
 
     @property
     def wider(self) -> tuple[tuple[DominatingPair, int], ...]:
-        """Better-known pairs, with counts, whose product dominates this one; by default the pair itself."""
+        """(pair, count) tuples of better-known pairs whose product dominates this pair, or this pair itself."""
         if self.law.wider is None:
             return ((self, 1),)
         mu, law = self.law.wider
         return (GaussianPair(mu), 1), (AllocationPair(law, self.add), 1)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), by quadrature or from integer moments; it exceeds K(t) by a fraction of about SHARE."""
+        """Upper bound on K(t), by quadrature or from integer moments, too large by about SHARE times K(t)."""
         return AllocationTransform(self.law, self.add).upper(t, None)
 
     @property
     def limit_variance(self) -> float:
-        """Contribution of an epoch to mu^2 in the central limit theorem, ``E_Q (Lambda - 1)^2``."""
+        """The variance ``E_Q (Lambda - 1)^2``, which an epoch adds to mu^2 in the central limit theorem."""
         return self.law.variance
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
@@ -204,7 +205,7 @@ class AllocationPair(DominatingPair):
 def epoch(mu: float, groups: Groups, constant: Fraction, add: bool) -> DominatingPair:
     """Return the pair of an epoch; for a single step, a Gaussian pair, Poisson-sampled if the record may be in no step.
 
-    A single step that holds the record with probability w is Poisson sampling at the rate w, rounded to a double.
+    For a single step that has the record with probability w, the sampling rate is w, rounded to a double.
 
     Args:
         mu: distance of the two laws of a step, in standard deviations.
@@ -237,12 +238,12 @@ def _log(share: Fraction) -> float:
 def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
     """Return values of ``log Lambda`` and log-masses that approximate its law under Q, to guide a search only.
 
-    Nothing is certified from them. Lambda is ``c + S``, where S is a sum of lognormal variables, one for each step.
+    These values certify nothing. Lambda is ``c + S``, where S is a sum of lognormal variables, one for each step.
     First, S is approximated given that the record is in a step of the first group. The variable of that step keeps its
-    law; the sum of all others is replaced by a lognormal variable of the same mean and variance. If there are more than
-    MANY steps, extremely improbable values of the other variables are left out, since they dominate the variance but
-    hardly matter for the law. Then the masses are divided by ``S / (1 - c)``, the density of this law of S relative to
-    the law of S under Q.
+    law. A lognormal variable of the same mean and variance replaces the sum of all other variables. If there are more
+    than MANY steps, extremely improbable values of the other variables are left out, since they dominate the variance
+    but hardly matter for the law. Then the masses are divided by ``S / (1 - c)``, the density of this law of S relative
+    to the law of S under Q.
     """
     from scipy.special import ndtr, ndtri
 

@@ -1,19 +1,20 @@
-"""``e_k(kappa) = E Y^k e^(-kappa Y) / k!`` of one step on a ray ``arg kappa = phi``, with every error bounded.
+"""The integrals ``e_k(kappa) = E Y^k e^(-kappa Y) / k!`` on a ray ``arg kappa = phi``, with every error bounded.
 
-``Y = e^(mu X - mu^2/2)`` with a standard normal X. So ``e_k`` is an integral over x with a normal density, and the
-integrand is an entire function of x. The integral is taken on the line ``x - ic`` (x real) by the trapezoid rule of
-step dx. On this line ``z = kappa Y`` has the argument ``beta = phi - c mu >= 0``. In the strip of half-width a around
-it, ``|e^-z| <= e^(-rho Y) <= 1`` with ``rho = |kappa| cos(beta + a mu)``, as long as ``beta + a mu`` is at most pi/2.
-Hence the rule errs by at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
+``Y = e^(mu X - mu^2/2)``, with a standard normal X, is the likelihood ratio of one step of random allocation. So
+``e_k`` is an integral over x with a normal density, and the integrand is an entire function of x. The integral is taken
+on the line ``x - ic`` (x real) by the trapezoid rule of step dx. On this line ``z = kappa Y`` has the argument ``beta =
+phi - c mu >= 0``. In the strip of half-width a around the line, ``|e^-z| <= e^(-rho Y) <= 1`` with ``rho = |kappa|
+cos(beta + a mu)``, as long as ``beta + a mu`` is at most pi/2. Hence the rule errs by at most (Trefethen, Weideman 2014
+[TW14], Theorem 5.1)
 
     2 e^((c+a)^2/2) D_k / (e^(2 pi a/dx) - 1) ,    D_k = E Y^k e^(-rho Y) / k! .
 
 From ``x^p e^-x <= (p/e)^p`` follows ``k! D_k <= min_p (p / (e rho))^p e^((k-p)(k-p-1) mu^2/2)``, the minimum over p >=
 0.
 
-**First terms.** ``log e_0`` must be t times as accurate as the other coefficients, where t is the number of steps, and
-``e_1`` n times, where n is the largest k. Where ``|kappa| <= 1/2``, both are computed from small remainders, as
-``E Y = 1``:
+**First terms.** Let t be the number of steps, and n the largest k. ``log e_0`` must be t times as accurate as the other
+coefficients, and ``e_1`` must be n times as accurate. Where ``|kappa| <= 1/2``, ``e_0`` and ``e_1`` are computed from
+small remainders, as ``E Y = 1``:
 
     e_0 = 1 + E (e^-z - 1) ,    e_1 = 1 + E Y (e^-z - 1) .
 
@@ -27,17 +28,18 @@ most 4 units of ``|e^-z|`` (besides the error of the sine's argument), and 8 uni
 **A lattice.** Nodes are values of ``v = log |kappa|``, and columns are values of x. If the nodes are equidistant, dx is
 chosen so that ``mu dx`` is a multiple of their step or a whole fraction of it, both with few binary digits. Then
 ``u = v + mu x`` takes few values, all exact, and a function of z is computed once for each value. All sums are products
-of matrices in blocks of BLOCK columns. If mu is so small that the step of v would be cut into more parts than there are
-columns, the lattice would have more places than there are pairs of a node and a column; then z is computed for each
-such pair.
+of matrices in blocks of BLOCK columns. If mu is very small, the step of v would be cut into more parts than there are
+columns. The lattice would then have more places than there are pairs of a node and a column, so z is computed for each
+pair.
 
-**Roundings of z.** SLIP counts all roundings of z except the following. One is that of ``mu^2/2`` in the exponent.
-Where kappa has a factor, a quotient of whole numbers, there are two more: the quotient is rounded once, and so is its
-product with the rest. The error bounds of ``kappa`` and of all functions of z include these, too.
+**Roundings of z.** SLIP counts all roundings of z except the following. One is the rounding of ``mu^2/2`` in the
+exponent. Where kappa has a factor, a quotient of whole numbers, there are two more: the quotient is rounded once, and
+its product with the rest of kappa is rounded once. The error bounds of ``kappa`` and of all functions of z include
+these three, too.
 
 **Errors** are bounded for chunks of neighbouring nodes, whose kappa differ by a small factor. Each bound is evaluated
-at the end of the chunk where it is larger: sums of moduli fall with ``|kappa|`` (k >= 2), and terms of first order in
-kappa grow.
+at the end of the chunk where it is larger: as ``|kappa|`` grows, sums of moduli (k >= 2) decrease, and terms of first
+order in kappa increase.
 """
 
 from __future__ import annotations
@@ -59,20 +61,20 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 Function = Callable[[Array, float], ComplexArray]  # of |z| and its argument
 
-WIDEST_SHIFT = 1.5  # c
-STRIP = 0.75  # a, relative to the widest strip
+WIDEST_SHIFT = 1.5  # largest shift c of the integration line
+STRIP = 0.75  # half-width a of the strip, relative to the widest strip
 DEPTH = 48.0  # minus the log of the allowed remainder of the trapezoid rule in x
 DIGITS = 14  # binary digits of a step
-REACH = 10.0  # standard deviations to either side
-MILD = 0.5  # |kappa| up to which e_0 and e_1 are computed from their remainders
-SLIP = 8.0  # units of relative error of z: two exponentials, two factors, a cosine and its argument
-OF_FACTOR = 4.0  # additional units, where kappa has a factor: the factor and the product are rounded
+REACH = 10.0  # distance from 0, in standard deviations of X, to which the nodes extend on either side
+MILD = 0.5  # largest |kappa| for which e_0 and e_1 are computed from their remainders
+SLIP = 8.0  # relative error of z in units: two exponentials, two factors, a cosine and its argument
+OF_FACTOR = 4.0  # additional units where kappa has a factor: the factor and the product are rounded
 
-GONE = 80.0  # exponent from which on e^-x is left out, and charged
+GONE = 80.0  # exponent x above which e^-x is replaced by 0, with a charge
 
 
 class Coefficients(NamedTuple):
-    """Coefficients ``e_0, ..., e_n`` at V nodes.
+    """Values of ``e_0, ..., e_n`` at V nodes, with bounds on their errors.
 
     Attributes:
         log_first: shape (V,), ``log e_0``.
@@ -88,7 +90,7 @@ class Coefficients(NamedTuple):
 
 
 def short(step: float) -> float:
-    """Return the step cut to its first DIGITS binary digits, so that its multiples are exact."""
+    """Return ``step`` cut to its first DIGITS binary digits, so that its multiples are exact."""
     return shortened(step, DIGITS)
 
 
@@ -101,12 +103,12 @@ def _strip(mu: float, angle: float) -> tuple[float, float, float, float]:
 
 
 def columns(mu: float, n: int, angle: float) -> int:
-    """Return the approximate number of nodes in x that the sums on one ray have."""
+    """Return the approximate number of nodes in x for the sums on one ray."""
     return math.ceil((2 * REACH + max(n, 1) * mu) / _strip(mu, angle)[3]) + 1
 
 
 def matched(mu: float, angle: float, dv: float) -> float:
-    """Return a step of v, at most dv, that is a whole multiple of an allowed step of ``mu x``."""
+    """Return a step of v, at most ``dv``, that is a whole multiple of an allowed step of ``mu x``."""
     widest = mu * _strip(mu, angle)[3]
     parts = math.ceil(dv / widest)
     return parts * short(dv / parts)
@@ -126,8 +128,8 @@ class Columns:
     Args:
         mu: distance of the two laws of a step, in standard deviations.
         n: highest power of Y.
-        angle: phi, in [0, pi/2).
-        dv: step of the nodes in v, as from :func:`matched`; ``None`` if the nodes in v are not equidistant.
+        angle: phi, the argument of the ray, in [0, pi/2).
+        dv: step of the nodes in v, made by :func:`matched`; ``None`` if the nodes in v are not equidistant.
     """
 
     def __init__(self, mu: float, n: int, angle: float, dv: float | None = None) -> None:
@@ -146,7 +148,7 @@ class Columns:
         self._weigh()
 
     def _weigh(self) -> None:
-        """Compute the weights of the nodes in x, ``Y^k / k!`` times the density and dx, and their relative errors."""
+        """Compute the weight of each node in x, ``Y^k / k!`` times the density times dx, and its relative error."""
         mu, n, c = self._mu, self._n, self._c
         x = self._x = self._places / mu
         self._y = np.exp(self._places) * math.exp(-0.5 * mu * mu)
@@ -170,7 +172,7 @@ class Columns:
         Args:
             v: the nodes, increasing and taken as exact; equidistant if the class was given their step.
             ratio: logarithm of the largest ratio of two kappa in a chunk of nodes that share an error bound.
-            factor: 1, or a factor known up to one rounding.
+            factor: 1, or a factor with an error of one rounding.
         """
         n = self._n
         mild = int(np.searchsorted(v, math.log(MILD / factor) - 1e-12))
@@ -260,7 +262,7 @@ class Columns:
         return UNIT_ROUNDOFF * (SLIP + 0.5 * self._mu * self._mu + more)
 
     def _errors(self, v: Array, ratio: float, factor: float) -> Array:
-        """Bounds on the errors of the coefficients ``e_k``, if they are computed by direct sums; shape (n + 1, V)."""
+        """Bounds on the errors of coefficients ``e_k`` that are computed by direct sums, shape (n + 1, V)."""
         chunk, low, high = self._chunks(v, ratio, factor)
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         q = np.multiply.outer(self._y, high)
@@ -288,7 +290,7 @@ class Columns:
         return step
 
     def _ends(self, low: Array) -> Array:
-        """Bounds on the parts of the integrals beyond the first and the last node in x, shape (n + 1, chunks).
+        """Bounds on the parts of the sums beyond the first and the last node in x, shape (n + 1, chunks).
 
         Each part is a normal tail, at most ``dx + 1/x`` times the density at the node x where it begins.
         """
@@ -323,7 +325,7 @@ class Columns:
 
 
 def log_factorials(n: int) -> Array:
-    """``log k!``, k = 0, ..., n."""
+    """Return ``log k!`` for k = 0, ..., n."""
     return np.array([math.lgamma(i + 1) for i in range(n + 1)])
 
 

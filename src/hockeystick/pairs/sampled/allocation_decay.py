@@ -27,14 +27,14 @@ Here ``(c + S) cos(theta/2) <= |c + S e^(i theta)| <= c + S``, because the squar
 - *alpha < 0.* The ratio is at most ``cos(theta/2)^alpha e^(T y^2/2) E_Q Lambda^alpha e^(-s psi(S)) /
   A(alpha)``. In it, ``A(alpha)`` is replaced by a lower bound; it is at least 1 (Jensen's inequality).
 
-In both cases it remains to bound the mean of a falling function f of S. For any places ``0 = x_0 < ... < x_m``,
+In both cases it remains to bound the mean of a decreasing function f of S. For any places ``0 = x_0 < ... < x_m``,
 
     E_Q f(S) <= f(x_m) + sum_(i=1)^m (f(x_(i-1)) - f(x_i)) F(x_i) ,        F(x) >= Q(S < x) .
 
 The right-hand side equals ``f(0) F(x_1) + sum_i f(x_i) (F(x_(i+1)) - F(x_i)) + f(x_m) (1 - F(x_m))``, in which all
-terms are positive. F comes from Markov's inequality, ``Q(S < x) <= e^(rx) E e^(-rS)``, as the least over several r
-(``allocation_series.py``, on the real ray). The final bound is the least over several y. For each y the bound falls
-with s, and so does the least of them: a bound at one s holds for all larger s.
+terms are positive. F is the least of the bounds of Markov's inequality, ``Q(S < x) <= e^(rx) E e^(-rS)``, over several
+r (``allocation_series.py``, on the real ray). The final bound is the least bound over several y. For each y the bound
+decreases in s, and so does the least bound: a bound at one s holds for all larger s.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ from hockeystick.pairs.sampled.markov_law import RatioLaw
 
 Array = npt.NDArray[np.float64]
 
-OFFSETS = np.concatenate([np.geomspace(0.004, 20.0, 88), [30.0, 45.0, 70.0]])  # of places: log of mean / place
-SIZES = np.linspace(-14.0, 26.0, 81)  # log of kappa, for Markov's inequality: they are whole multiples of 1/2
-LIFTS = np.geomspace(1e-6, 2e3, 60)  # T y^2/2
-PLACES = len(OFFSETS) + 1  # including 0
+OFFSETS = np.concatenate([np.geomspace(0.004, 20.0, 88), [30.0, 45.0, 70.0]])  # log(mean of S / x_i) for each place x_i
+SIZES = np.linspace(-14.0, 26.0, 81)  # values of log kappa for Markov's inequality, whole multiples of 1/2
+LIFTS = np.geomspace(1e-6, 2e3, 60)  # values of ``T y^2/2`` that are tried
+PLACES = len(OFFSETS) + 1  # number of places x_i, including 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class AllocationEnvelope:
 
     @property
     def cost(self) -> float:
-        """Evaluations for each edge: 1 for the closed form, otherwise one for each pair of a place and a shift y."""
+        """Number of evaluations for each edge: 1 for the closed form, else one for each pair of a place and a y."""
         return float(PLACES * len(LIFTS)) if self.law.constant else 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """Upper bounds, at most 0, on ``log |A(alpha + is)| / A(alpha)``: each holds for all s at or above its edge."""
+        """Return, for each edge, an upper bound <= 0 on ``log (|A(alpha + is)| / A(alpha))`` for all s >= edge."""
         if self.law.constant:
             return self._with_constant(edges)
         return -0.5 * self.law.decay * np.square(edges) * (1 - SPARE)
@@ -118,7 +118,7 @@ def _below(law: AllocationLaw) -> tuple[Array, Array]:
         log_above = rows.log_scale + np.log(np.abs(rows.value) + rows.error)
         r = np.exp(SIZES) / float(law.groups[0][0])
         chance = (np.multiply.outer(place, r) * (1 + SPARE) + log_above).min(axis=1) + SPARE
-    # where kappa is so large that a transform is pure rounding error, other bounds are smaller
+    # for a very large kappa a transform is only rounding error, but the bounds from other kappa are smaller then
     return np.concatenate([[0.0], place]), np.minimum(chance, 0.0)
 
 
@@ -135,7 +135,7 @@ def _log_weights(log_below: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def _log_least(law: AllocationLaw, alpha: float) -> float:
-    """Lower bound on ``log A(alpha)`` for alpha < 0: the larger of a value by quadrature and 0."""
+    """Lower bound on ``log A(alpha)`` for alpha < 0: a lower bound by quadrature or 0, whichever is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-6)
     if not line.usable:
         return 0.0

@@ -1,6 +1,6 @@
 """The likelihood ratio of one epoch of random allocation, an average of lognormal variables, and its moments.
 
-A record takes part in step j with probability ``w_j``, in no step with probability c, and ``c + w_1 + ... + w_T = 1``.
+A record is in step j with probability ``w_j``, in no step with probability c, and ``c + w_1 + ... + w_T = 1``.
 Let mu be the distance of the two laws of a step, divided by the standard deviation. Let ``X_1, ..., X_T`` be
 independent and standard normal under Q, the law without the record. Then
 
@@ -47,15 +47,17 @@ from hockeystick.pairs.sampled.allocation_columns import columns, matched
 Array = npt.NDArray[np.float64]
 Groups = tuple[tuple[Fraction, int], ...]  # probability of each step of a group, and the number of its steps
 
-SPARE = 1e-12  # relative: pays for the roundings of a closed form
-FARTHEST = 27.0  # n mu: normal densities around it, and up to 10 beyond it, are in the range of a double
-MOST_ORDER = 56  # most integer moments that a line uses
-LEAST_HIGHEST = 3  # number of integer moments that a line needs
-TABLES = (32, 64, 128, 512, 2048)  # orders up to which integer moments are tabulated, in logarithms
+SPARE = 1e-12  # relative amount that covers the roundings of a closed form
+FARTHEST = 27.0  # largest n mu: normal densities up to 10 beyond it are in the range of a double
+MOST_ORDER = 56  # highest order of the integer moments that a line uses
+LEAST_HIGHEST = 3  # least ``highest`` order of integer moments with which a line can be computed
+TABLES = (32, 64, 128, 512, 2048)  # sizes of the tables of integer moments, which hold logarithms
 
 OF_BAND, OF_NODE, OF_POWER, OF_SQUARE, OF_COLUMN = 20e3, 20.0, 3.0, 0.2, 0.012
-"""Costs in elementary functions, fitted to measured times: of a band; of a node; and, at each node, of a power of
-Lambda, of each pair of such a power with a lower one, and of a node in x for each power.
+"""Costs, in evaluations of an elementary function, fitted to measured times.
+
+They are the costs of a band; of a node; and, at each node, of a power of Lambda, of a pair of such a power with a lower
+power, and of a node in x for each power.
 """
 
 
@@ -70,8 +72,8 @@ class AllocationLaw:
             at least 1. The probabilities of all steps and the constant add up to 1.
 
     Attributes:
-        patience: additional units of work that an engine may spend on a question about it.
-        wider: a larger, better-known law; here ``None``, as none is needed.
+        patience: additional units of work that an engine may spend on a question about the epoch.
+        wider: a Gaussian distance and a law of an epoch whose product dominates; here ``None``, as none is needed.
     """
 
     mu: float
@@ -83,7 +85,7 @@ class AllocationLaw:
 
     @cached_property
     def steps(self) -> int:
-        """The number of steps."""
+        """The number T of steps."""
         return sum(count for _, count in self.groups)
 
     @cached_property
@@ -99,12 +101,15 @@ class AllocationLaw:
 
     @property
     def decay(self) -> float:
-        """``mu^2 / T``; without a constant part, moments decay along a vertical line like ``e^(-decay s^2 / 2)``."""
+        """The rate ``mu^2 / T``: for c = 0, moments decay along a vertical line like ``e^(-decay s^2 / 2)``."""
         return self.mu * self.mu / self.steps
 
     @property
     def rho(self) -> float:
-        """A rho: that of a step known to hold the record, as ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
+        """A rho of zero-concentrated privacy, ``mu^2 / 2``, as for one step that certainly has the record.
+
+        It holds because ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex.
+        """
         return 0.5 * self.mu * self.mu * (1 + SPARE)
 
     @property
@@ -114,7 +119,7 @@ class AllocationLaw:
 
     @property
     def like(self) -> AllocationLaw:
-        """An epoch whose law is similar, used to guide a search: here this epoch itself."""
+        """The epoch whose law guides searches: here this epoch itself."""
         return self
 
     @property
@@ -123,9 +128,9 @@ class AllocationLaw:
         return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
 
     def has_lines(self, add: bool) -> bool:
-        """Return True if moments along vertical lines can be computed.
+        """Return True if moments along vertical lines can be computed, in either direction.
 
-        This is so if enough integer moments are in the range of a double.
+        They can if enough integer moments are in the range of a double.
         """
         return self.highest >= LEAST_HIGHEST
 
@@ -147,11 +152,11 @@ class AllocationLaw:
         return _log_moment_table(self, _size(n))[n]
 
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
-        """Upper bound on ``log A(alpha)`` for alpha >= 1, and approximately its excess over ``log A(alpha)``.
+        """Upper bound on ``log A(alpha)`` for alpha >= 1, and its approximate excess over ``log A(alpha)``.
 
-        As log A is convex, its chord between the integers next to alpha is a bound. A closed form replaces it where
-        that is smaller. Beyond the tables of integer moments only the closed form is used, and the excess is returned
-        as infinite.
+        As log A is convex, its chord between the integers next to alpha is a bound. A closed form replaces the chord
+        where the closed form is smaller. Beyond the tables of integer moments only the closed form is used, and the
+        excess is returned as infinite.
         """
         rough = self.log_power_above(alpha)
         if not alpha < TABLES[-1]:
@@ -164,7 +169,7 @@ class AllocationLaw:
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def matched(self, angle: float, step: float) -> float:
-        """Return a step of the nodes v, at most ``step``, that is a whole multiple of an allowed step of ``mu x``."""
+        """Return a step of the nodes v, at most ``step``, that is a whole multiple of a permitted step of ``mu x``."""
         return matched(self.mu, angle, step)
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
@@ -182,7 +187,7 @@ def _size(alpha: float) -> int:
 
 
 def _between(table: tuple[float, ...], alpha: float) -> tuple[float, float]:
-    """Return the chord of a tabulated convex function at alpha >= 1, and approximately its excess over the function."""
+    """Return the chord of a tabulated convex function at alpha >= 1, and its approximate excess over the function."""
     low = min(math.floor(alpha), len(table) - 2)
     share = alpha - low
     found = table[low] * (1 - share) + table[low + 1] * share + SPARE * (1 + table[low + 1])

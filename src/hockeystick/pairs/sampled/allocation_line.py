@@ -1,4 +1,4 @@
-"""The moments of a mean of lognormal variables along a vertical line, by Mellin's integral on rays.
+"""The moments of a mean Lambda of lognormal variables along a vertical line, by Mellin's integral on rays.
 
 Lambda is the likelihood ratio of one epoch of random allocation, or of a run with balls in bins and a Markov strategy.
 
@@ -32,7 +32,7 @@ Both bounds are multiplied by ``e^(-s phi) / |Gamma(w)|``.
 
 **Rounding.** The terms carry their own errors (``allocation_series.py``). Errors of the sum, taken in blocks of SUMMED
 terms, of the phases ``s v``, and of the Gamma function are added. ``W = n - alpha`` is exact for an alpha of few binary
-digits; otherwise the effect of its rounding is added, too.
+digits; otherwise the effect of the rounding of W is added, too.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 SPENT_FIRST, SPENT = 0.5, 2.0  # log of the allowed cancellation near the real axis, and far from it
-FAR, NEAR_POWER, FAR_POWER = 12.0, 1.5, 8.0  # W up to a reach and beyond: if larger, fewer nodes need higher powers
-LEAST_POWER = 0.25  # of W
-STRIPS = np.linspace(0.1, 0.98, 45)  # a, relative to the widest strip
-EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta beyond the least that is needed
-LEAST_TOLERANCE = 1e-18  # relative: no remainder needs to be smaller
+FAR, NEAR_POWER, FAR_POWER = 12.0, 1.5, 8.0  # least W: NEAR_POWER up to the reach FAR, and FAR_POWER beyond it
+LEAST_POWER = 0.25  # least W with which a line is computed
+STRIPS = np.linspace(0.1, 0.98, 45)  # half-widths a that are tried, relative to the widest strip
+EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # values of eta tried, minus the least
+LEAST_TOLERANCE = 1e-18  # smallest relative tolerance: no remainder needs to be smaller
 NARROW, WIDE = 0.35, 2.5  # log of the largest ratio of nodes that share a bound, on a long line and at one point
-OF_POINT = 0.05  # cost of a node, in elementary functions, for each point of the line
+OF_POINT = 0.05  # cost of a node for each point of the line, in evaluations of an elementary function
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A band: one ray and its nodes, for all heights s of an interval that ends at ``high``.
+    """One ray and its nodes, which serve a band: all heights s of an interval that ends at ``high``.
 
     Attributes:
         high: the largest height that the band covers.
@@ -93,7 +93,7 @@ class Band:
 
 
 class AllocationLine:
-    """Values of ``A(alpha + is)`` for ``|s| <= reach``.
+    """Values of the moments ``A(alpha + is)`` on a vertical line, for ``|s| <= reach``.
 
     Args:
         law: the law of Lambda.
@@ -117,7 +117,7 @@ class AllocationLine:
             self.usable = self.cost(1) < math.inf
 
     def _log_cost(self, share: Array, s: Array | float, angle: Array | float) -> Array:
-        """Return ``log C`` at heights s with ``_log_share(s) = share`` and at angles phi, of broadcastable shapes."""
+        """Return ``log C(s, phi)`` at heights s and angles phi of broadcastable shapes; ``share`` is _log_share(s)."""
         return share - s * angle - self._w * np.log(np.cos(angle))
 
     def _log_share(self, s: Array) -> Array:
@@ -130,7 +130,7 @@ class AllocationLine:
         return np.minimum(SPENT_FIRST + turned, SPENT) + 0.5 * turned
 
     def _laid(self, reach: float) -> list[Band]:
-        """Return the bands, lowest first; each ray is as far from the imaginary axis as the top of its band allows."""
+        """Return the bands, lowest first; each ray has the least angle phi that is allowed at the top of its band."""
         bands: list[Band] = []
         angles = 0.5 * math.pi - np.geomspace(0.5 * math.pi, 1e-9, 800)
         heights = np.append(0.0, np.geomspace(1e-3, max(reach, 1e-2), 400))
@@ -171,7 +171,7 @@ class AllocationLine:
         scale = -self._log_gamma_w + spent + w * math.log(cosine)  # log of e^(-s phi) / |Gamma(w)|, at most
         wanted = math.log(self._tolerance) - 2.0 - scale
         log_lower = law.log_whole(n) + math.log(dv / -math.expm1(-w * dv))
-        first = math.floor((wanted - log_lower) / w / dv)  # of log R
+        first = math.floor((wanted - log_lower) / w / dv)  # the first node's log R, in steps
         log_lower += w * (first - 1) * dv
         eta = max(self._alpha - 1.0, 0.0) + EXTRA
         powers = np.array([law.log_power_above(self._alpha - each) for each in eta.tolist()])
@@ -203,7 +203,7 @@ class AllocationLine:
         return total
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
-        """Return ``A(alpha + i sign j step) / e^top`` for 0 <= j < count, bounds on their absolute errors, and top."""
+        """Return ``A(alpha + i sign j step) / e^top`` for 0 <= j < count, bounds on the absolute errors, and top."""
         s: Array = step * np.arange(count, dtype=np.float64)
         values = np.zeros(count, dtype=np.complex128)
         relative, absolute = np.zeros(count), np.zeros(count)
@@ -249,8 +249,8 @@ class AllocationLine:
     ) -> tuple[ComplexArray, Array, float, Array]:
         """Return the moments at the heights of one band, divided by ``e^level``, with their errors.
 
-        The four results are these values, bounds on their absolute errors, ``level``, and further errors relative to
-        A(alpha).
+        The four results are the values, bounds on their absolute errors, ``level``, and bounds on further errors, which
+        are relative to A(alpha).
         """
         w, v, here = self._w, band.nodes, s[part]
         # log of R^W = e^(W (v - log w_1)), without the shared -W log w_1, and of the scale of each row
@@ -287,7 +287,7 @@ class AllocationLine:
             self._log_cost(share, here, band.angle + band.strip), self._log_cost(share, here, band.angle - band.strip)
         )
         relative = 2 * np.exp(np.minimum(cost - arc, 600.0)) / -math.expm1(-arc)
-        if rows.share:  # of the integral, and by the trapezoid rule of the sum
+        if rows.share:  # a relative error of the integral, and so of the trapezoid rule's sum
             summed = 1 - 2 * math.cos(band.strip) ** -w * math.exp(-arc) / math.expm1(-arc)
             relative = relative + rows.share * summed * np.exp(np.minimum(share - here * band.angle, 600.0))
         return values, error * (1 + 1e-9), level, relative * (1 + 1e-9)

@@ -1,6 +1,7 @@
-"""``E_Q Lambda^n e^(-r Lambda)`` of one epoch of random allocation on a ray ``arg r = phi``, with every error bounded.
+"""The means ``E_Q Lambda^n e^(-r Lambda)`` of one epoch of random allocation on a ray ``arg r = phi``, with errors.
 
-Group g has ``T_g`` steps of probability ``w_g``, and c is the probability of no step. With ``kappa_g = r w_g``,
+Every error is bounded. Group g has ``T_g`` steps of probability ``w_g``, and c is the probability of no step. With
+``kappa_g = r w_g``,
 
     E Lambda^n e^(-r Lambda) = n! [h^n] e^(-rc + hc) prod_g (sum_k a_gk h^k)^(T_g) ,
     a_gk = E (w_g Y)^k e^(-kappa_g Y) / k! .
@@ -36,12 +37,12 @@ from hockeystick.pairs.sampled.allocation_columns import Coefficients, Columns
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 
 Array = npt.NDArray[np.float64]
-Ray = tuple[float, float | None, Array]  # phi, the step of the nodes if they are equidistant, and the nodes v
+Ray = tuple[float, float | None, Array]  # the angle phi, the step of the nodes v if they are equidistant, the nodes v
 ComplexArray = npt.NDArray[np.complex128]
 Bools = npt.NDArray[np.bool_]
 
-ROUGH = 1.0  # error of the logarithm of a power from which on only its size is used
-LOST = 1e-290  # underflow, with some to spare, relative to a number of ordinary size
+ROUGH = 1.0  # error of the logarithm of a power above which only a bound on the size of the power is used
+LOST = 1e-290  # error charged for underflow, relative to a number of ordinary size
 
 
 class Rows(NamedTuple):
@@ -52,7 +53,7 @@ class Rows(NamedTuple):
         log_scale: logarithm of each scale, without the factor that all scales share.
         error: bound on the error of each value, including the error of its scale.
         log_shared: logarithm of the factor that all scales share.
-        share: bound on a further error, that of the integral of ``r^(w-1)`` times the values, relative to
+        share: bound on a further error of the integral of ``r^(w-1)`` times the values, relative to
             ``Gamma(W) A(Re zeta)``.
     """
 
@@ -105,14 +106,14 @@ def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) 
     """
     n, factors = len(found[0].rest), len(found) + bool(law.constant)
     counts = [count for _, count in law.groups]
-    # log of e^(-rc) prod_g a_g0^(T_g), its error, and its roundings
+    # logarithm of e^(-rc) prod_g a_g0^(T_g), with its error and its roundings
     log_total = -float(law.constant) * r
     log_error, units = np.zeros(len(r)), (16 + factors) * np.abs(log_total)
     for count, each in zip(counts, found, strict=True):
         log_total = log_total + count * each.log_first
         log_error += count * each.log_error
         units += (1 + factors) * count * np.abs(each.log_first)
-    rough = log_error > ROUGH  # only the size of the product is known then
+    rough = log_error > ROUGH  # in this case only the size of the product is known
     log_scale = log_total.real + np.where(rough, log_error, 0.0)
     turned = np.where(rough, 0.0, np.exp(1j * log_total.imag))
     rounded = sum(roundings(n, count) for count in counts) + (factors - 1) * (4 * n + 16)
@@ -147,7 +148,7 @@ def powered(law: AllocationLaw, found: Sequence[Coefficients], r: ComplexArray) 
 
 
 def _scaled(group: tuple[Fraction, int], found: Coefficients, rough: Bools) -> tuple[ComplexArray, Array]:
-    """Return ``C_k = T a_k / a_0`` and bounds on its errors: from those of e_k and ``1 / a_0``, rounding, underflow."""
+    """Return ``C_k = T a_k / a_0`` and bounds on its errors, from errors of e_k and of 1 / a_0, rounding, underflow."""
     weight, count = group
     log_size = found.log_first.real + np.where(rough, found.log_error, 0.0)
     inverse = np.exp(-log_size - 1j * found.log_first.imag)

@@ -1,12 +1,12 @@
-"""Poisson-sampled Gaussian noise without outcomes in the tail, for removing a record: its law and the mass left out.
+"""The law of Poisson-sampled Gaussian noise without outcomes in the tail, for removing a record, and the lost mass.
 
 Consider a round with loss ``u = log g``, ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, under P, which has the density ``phi
 g``. An outcome x is kept with probability
 
     b(x) = exp(-e^(kappa (x - c))) ,      1 - b(x) <= min(1, e^(kappa (x - c))) ,
 
-which falls faster than any power ``g^t`` rises, so that ``m_b(z) = int phi g^(1+z) b`` is known at every tilt. m_b is
-the transform of a positive measure: the part of the law that is kept.
+which falls faster than any power ``g^t`` rises, so that ``m_b(z) = int phi g^(1+z) b`` can be computed at every tilt.
+m_b is the characteristic function of the loss, restricted to the part of the law that is kept.
 
 **What is left out** of P is ``int phi g (1 - b)``. We have ``phi g = (1 - q) phi(x) + q phi(x - mu)``, a mixture of two
 normal laws. For either of them, let ``d > 0`` be the distance of c from its middle, with ``kappa > d``. By Mills'
@@ -50,27 +50,27 @@ from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_tail
 
 Array = npt.NDArray[np.float64]
 
-STEEPEST_TURN = math.pi / 3  # largest kappa a, so that its cosine is at least 1/2
-FARTHEST, FIRST = 60.0, 1.5  # largest c, and least distance of c beyond mu, in the search
-LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # kappa is the largest of this, this times c, and this times mu
-PRECISE = 2.0**-20  # width of a bracket of c
-WIDTH = 0.02  # of panels on which bounds are taken, times min(1, 1 / mu)
+STEEPEST_TURN = math.pi / 3  # largest kappa a: ``cos(kappa a)`` is at least 1/2
+FARTHEST, FIRST = 60.0, 1.5  # largest c, and least c minus mu, in the search
+LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # kappa is the largest of the first, 2 c and 4 mu
+PRECISE = 2.0**-20  # width of the bracket of c at which the search ends
+WIDTH = 0.02  # width of the panels on which bounds are taken, in units of min(1, 1 / mu)
 LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
 
 def on_lattice(x: float) -> float:
-    """Return the next lower multiple of LATTICE; sums and differences of a few such multiples are exact."""
+    """Return x rounded down to a multiple of LATTICE; sums and differences of a few such multiples are exact."""
     return math.floor(x / LATTICE) * LATTICE
 
 
 @dataclass(frozen=True, slots=True)
 class CappedLaw:
-    """One Poisson-sampled round of Gaussian noise without outcomes far above ``centre``, for removing a record.
+    """The law of one Poisson-sampled Gaussian round without outcomes far above ``centre``, for removing a record.
 
     Attributes:
         law: the round with all its outcomes.
         centre: c, a multiple of LATTICE.
-        steepness: kappa; it is at least mu, and above c.
+        steepness: kappa, which is at least mu and larger than c.
     """
 
     law: MixtureLaw
@@ -100,9 +100,9 @@ class CappedLaw:
         return self.steepness * (x - self.centre)
 
     def log_above(self, h: float, t: float, s: float, a: float) -> float:
-        """Return a bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``; ``inf`` if unknown.
+        """Return an upper bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``; ``inf`` if unknown.
 
-        It holds for all ``Im z`` up to s.
+        The bound holds for all ``Im z`` up to s.
         """
         law, fading = self.law, self.steepness * (h - self.centre)
         if not (h > 0 and self.steepness * a <= STEEPEST_TURN and fading < LARGEST):
@@ -112,10 +112,10 @@ class CappedLaw:
         return left if left <= 0 else math.inf
 
     def range_for(self, t: float, s: float, a: float, depth: float) -> tuple[float, float]:
-        """Return two multiples of LATTICE outside which the integrands are about ``e^-depth`` or less."""
+        """Return two multiples of LATTICE, the ends of a range outside which integrands are at most about e^-depth."""
         law, deep = self.law, depth + math.log(4 + t)
         far = math.sqrt(2 * deep)
-        shifted = law.mu + math.sqrt(2 * max(deep + math.log(law.rate), 1.0))  # beyond, first-order terms are as small
+        shifted = law.mu + math.sqrt(2 * max(deep + math.log(law.rate), 1.0))  # first-order terms are small beyond it
         high = max(self.centre, far, shifted)
         for _ in range(8):
             turn = polar(law, np.array([high]), np.array([a]))[1].item()
@@ -126,7 +126,7 @@ class CappedLaw:
     def log_size(self, t: float, s: float, a: Array) -> Array:
         """Return, for each a, the log of a bound on ``int |b phi g^(1+z)|`` along ``Im x = a`` and along ``Im x = -a``.
 
-        The bound holds for all ``Im z`` up to s. On each panel, b is replaced by its value at the lower end.
+        The bound holds for all ``Im z`` up to s. On each panel, b is bounded by its value at the lower end.
         """
         low, high = self.range_for(t, s, float(a.max()), 40.0)
         x = np.linspace(low, high, math.ceil((high - low) * max(1.0, self.law.mu) / WIDTH) + 1)
@@ -151,9 +151,9 @@ def _log_around(distance: float, steepness: float) -> float:
 
 
 def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
-    """Return the law with about the least centre c at which at most ``e^log_mass`` of the mass is left out.
+    """Return the law with about the least centre c at which a mass of at most ``e^log_mass`` is left out.
 
-    ``None`` if there is no such c.
+    The result is ``None`` if there is no such c.
     """
 
     def tried(centre: float) -> CappedLaw:
@@ -179,7 +179,7 @@ class CappedNodes:
         t: tilt.
 
     Attributes:
-        nodes: values of the round with all its outcomes.
+        nodes: values of the round with all its outcomes, at the same nodes.
         log_kept: shape (n,), log b.
         lost: shape (n,), ``1 - b``.
         doubt: shape (n,), bound on the relative rounding error of b.
@@ -190,7 +190,7 @@ class CappedNodes:
         self.nodes = Nodes(capped.law, x, t)
         log_fading = capped.log_fading(x)
         fading = np.exp(np.minimum(log_fading, LARGEST))
-        # kappa (x - c) has a rounding of its own size, the exponential four units and one for the cut
+        # kappa (x - c) has one relative rounding, the exponential has four units, and its cut one
         slip = UNIT_ROUNDOFF * (16 + 4 * np.abs(log_fading))
         self.log_kept: Array = -fading
         self.lost: Array = -np.expm1(-fading)

@@ -3,10 +3,10 @@
 With b, g and c as in ``capped_law.py``, ``int phi = 1`` and ``int phi (g - 1) = 0``,
 
     m_b(t) - 1 = int phi { b [g^(1+t) - 1 - (1+t) (g - 1)] - (1 - b) [1 + (1+t) (g - 1)] } ,
-    m_b(t + is) - m_b(t) = int phi b g^(1+t) (e^(isu) - 1) ,
+    m_b(t + is) - m_b(t) = int phi b g^(1+t) (e^(isu) - 1) .
 
-and the sum for each integral errs by a few roundings of its own size only. Where ``m_b(t)`` is well above 1 this form
-gains nothing, and ``e^-top m_b`` is computed as one sum instead.
+The sum for each integral has a relative error of only a few roundings. Where ``m_b(t)`` is well above 1 this form gains
+nothing, and ``e^-top m_b`` is computed as one sum instead.
 
 **Remainders**, with step dx and nodes on ``[low, high]``, low < 0 < c < high:
 
@@ -36,7 +36,7 @@ from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine
 
 Array = npt.NDArray[np.float64]
 
-HEIGHTS = np.geomspace(0.01, 1.0, 14)  # half-widths of the strip that are tried, relative to the widest
+HEIGHTS = np.geomspace(0.01, 1.0, 14)  # half-widths of the strip that are tried, relative to the largest
 
 
 class CappedLine(SummedLine):

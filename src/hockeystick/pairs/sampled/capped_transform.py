@@ -14,12 +14,12 @@ from hockeystick.pairs.sampled.capped_line import CappedLine
 from hockeystick.pairs.sampled.gaussian_envelope import DEEPEST, PIECES, boxes
 from hockeystick.pairs.sampled.summed_line import kept_upper
 
-SLACK = 1e-9  # of the bound on K(t), relative to which boxes are laid
+SLACK = 1e-9  # slack of the upper bound on K(t) that scales the boxes
 
 
 @dataclass(frozen=True, slots=True)
 class CappedTransform(CappedLaw):
-    """Characteristic function of a sampled Gaussian round without outcomes in the tail, with lines and envelopes."""
+    """The characteristic function of the loss of a sampled Gaussian round without outcomes in the tail."""
 
     highest_tilt: ClassVar[float] = math.inf
     """Infinite: a line exists at every tilt."""
@@ -29,7 +29,7 @@ class CappedTransform(CappedLaw):
         return CappedLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> Boxes:
-        """Return boxes below the density of the loss at tilt t; they are the same for any count."""
+        """Return boxes below the density of the loss at tilt t; they do not depend on ``count``."""
         low, high = self.range_for(t, 0.0, 0.0, -math.log(DEEPEST))
         x = low + on_lattice((high - low) / PIECES) * np.arange(PIECES + 1, dtype=np.float64)
         at = CappedNodes(self, x, t)

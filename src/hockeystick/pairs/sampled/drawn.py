@@ -2,8 +2,8 @@
 
 The pair is ``B = sum_k w_k N(mu_k)`` against ``A = sum_k w_k N(0)``, with k revealed along with the outcome. So with
 probability w_k it is the pair of Gaussian noise at distance mu_k. With the remaining probability ``beyond``, the two
-laws have no outcome in common. It is its own mirror image, as each of its parts is. An outcome is represented by its
-loss, which is normal given k,
+laws have no outcome in common. The pair is its own mirror image, as each of its parts is. An outcome is represented by
+its loss, which is normal given k,
 
     N(mu_k^2 / 2, mu_k^2) under B,      N(-mu_k^2 / 2, mu_k^2) under A.
 
@@ -24,12 +24,12 @@ from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 
-CARE = 8.0  # units of a density: roundings of a weight, of a centre and of a width
+CARE = 8.0  # relative error of a density, in units: roundings of a weight, of a centre and of a width
 
 
 @dataclass(frozen=True, slots=True)
 class RevealedSmooth:
-    """The densities of the pair: an outcome is a loss divided by the least shift; its laws are normal mixtures."""
+    """The densities of both laws, which are normal mixtures; an outcome x is a loss divided by the least shift."""
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
@@ -58,7 +58,7 @@ class RevealedSmooth:
         return self._log_density(x, -1)
 
     def loss(self, x: Array) -> Array:
-        """Return the loss: the outcome times the least shift."""
+        """Return the loss at each x: x times the least shift."""
         return self.shifts[0] * x
 
     def log_contrast(self, x: Array) -> Array:
@@ -66,7 +66,7 @@ class RevealedSmooth:
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Masses of both laws on either side of each x, summed over the normal terms."""
+        """The masses of both laws below and above each x, summed over the normal terms."""
         from scipy.special import ndtr
 
         widths, centres, weights = self._columns()
@@ -79,11 +79,11 @@ class RevealedSmooth:
             return loss / self.shifts[0]
 
     def loss_error(self, x: Array) -> Array:
-        """Bound on the rounding error of the loss: roundings of the least shift and of its product with x."""
+        """Bound on the rounding error of the loss, from the roundings of the least shift and of its product with x."""
         return 4 * self.shifts[0] * np.abs(x)
 
     def log_p_error(self, x: Array) -> Array:
-        """Bound on the rounding error of the log-density: roundings of the squares, and of the sum of all terms."""
+        """Bound on the rounding error of the log-density, from the roundings of the squares and of the sum of terms."""
         widths, centres, weights = self._columns()
         farthest = (np.abs(x) + centres) / widths
         size = np.square(farthest).max(axis=0) + np.abs(np.log(weights / widths)).max()
@@ -91,11 +91,11 @@ class RevealedSmooth:
         return error
 
     def growth(self, x: Array) -> Array:
-        """Growth constant of a normal density around the farthest centre, with a standard deviation of at least 1."""
+        """The growth constant of a normal density around the farthest centre, with standard deviation 1 or more."""
         return np.abs(x) + float(self._columns()[1].max())
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Interval that leaves out a tail of every normal term, each small enough for the weight of the term."""
+        """Return an interval; the mass of each normal term outside it, times the term's weight, is small enough."""
         widths, centres, weights = self._columns()
         share = log_mass - math.log(len(self.shifts))
         depth = np.maximum(np.log(weights) - share, 0.0)
@@ -105,7 +105,7 @@ class RevealedSmooth:
 
 @dataclass(frozen=True, slots=True)
 class RevealedPair(DominatingPair):
-    """sum_k w_k N(mu_k, 1) against sum_k w_k N(0, 1) with k revealed, and a remainder without common outcomes.
+    """The pair sum_k w_k N(mu_k, 1) against sum_k w_k N(0, 1) with k revealed, and a rest without common outcomes.
 
     Attributes:
         shifts: the mu_k, positive and increasing.
@@ -138,9 +138,9 @@ class RevealedPair(DominatingPair):
         return math.inf if self.beyond else concentrated.gaussian(self.shifts[-1])
 
     def log_moment(self, t: float) -> float:
-        """K(t) in closed form, the logarithm of the mean of ``e^(t (1 + t) mu_k^2 / 2)``, rounded up."""
+        """The log-moment K(t) in closed form, the log of ``sum_k w_k e^(t (1 + t) mu_k^2 / 2)``, rounded up."""
         each = np.array([moment.gaussian(mu, t) for mu in self.shifts])
-        if float(each[-1]) < 1.0 and not self.beyond:  # from the mean of each term less 1
+        if float(each[-1]) < 1.0 and not self.beyond:  # computed as log(1 + mean of (each term minus 1))
             return moment.rounded_up(math.log1p(math.fsum(np.array(self.weights) * np.expm1(each))))
         exponents = np.log(np.array(self.weights)) + each
         return moment.rounded_up(log_sum(exponents), 1.0 + float(each[-1]))

@@ -11,14 +11,14 @@ Let (P, Q) dominate the mechanism under replacement, with ``K(t) = log E_Q (P/Q)
 on ``Z_j`` follow:
 
 - ``min(2, (e^E - 1)^j) e^K(j-1)``, since ``|p - q| <= max(p, q)`` and ``|p - q| <= (e^E - 1) min(p, q)``;
-- ``4 B_j``, ``B_j = E_Q |P/Q - 1|^j``. Where p and q are both above r or both below r,
+- ``4 B_j``, with ``B_j = E_Q |P/Q - 1|^j``. Where p and q are both above r or both below r,
   ``|p - q|^j <= |p - r|^j + |q - r|^j``. Where ``p > r > q``, ``r^(1-j) <= q^(1-j)``; where ``q > r > p``, exchange p
   and q. For even j, ``B_j`` is a finite difference of the moments; for odd j it is at most the geometric mean of
   ``B_(j-1)`` and ``B_(j+1)`` (Cauchy-Schwarz).
 
 ``K'`` is convex, so between two whole orders it is at most the chord (Corollary 10). At any order
-``(p, q) -> p^(1+t) q^(-t)`` is jointly convex, so that ``K'(t) <= log(1 - g + g e^K(t))``; this is the better bound at
-high orders.
+``(p, q) -> p^(1+t) q^(-t)`` is jointly convex, so that ``K'(t) <= log(1 - g + g e^K(t))``. At high orders, this bound
+is smaller than that of the expansion.
 """
 
 from __future__ import annotations
@@ -39,18 +39,20 @@ from hockeystick.pairs.ratio_moments import ratio_moments
 
 Array = npt.NDArray[np.float64]
 
-MAX_ORDER = 4096  # up to which the expansion is summed
-TABLES = (32, 128, 512, MAX_ORDER)  # orders up to which bounds are computed together
-MAX_DIFFERENCE = 256  # order up to which B_j is computed; a whole table takes some hundredths of a second
-CARE = 8 * UNIT_ROUNDOFF  # relative: the roundings of a step
-LOG_2, LOG_4 = math.log(2.0), math.log(4.0)  # factors of the two bounds
+MAX_ORDER = 4096  # highest order at which the expansion is summed
+TABLES = (32, 128, 512, MAX_ORDER)  # sizes of the tables of bounds on Z_j, which are computed as a whole
+MAX_DIFFERENCE = 256  # largest j for which B_j is computed; a whole table takes some hundredths of a second
+CARE = 8 * UNIT_ROUNDOFF  # relative error charged for the roundings of one step
+LOG_2, LOG_4 = math.log(2.0), math.log(4.0)  # logs of the factors of the two bounds on Z_j
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutReplacementCurve(RenyiCurve):
-    """The curve of a sampled round, by the bound of this module; 0 < rate < 1.
+    """The Renyi curve of a round on a batch of fixed size under replacement, by the bounds of this module.
 
-    ``base`` is the pair that dominates the mechanism under replacement.
+    Attributes:
+        base: a pair that dominates the mechanism when one record of the batch is replaced.
+        rate: batch size divided by the size of the dataset, between 0 and 1.
     """
 
     base: DominatingPair
@@ -60,7 +62,10 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the loss, ``+- log(1 + g (e^E - 1))`` (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 9)."""
+        """Bounds -b and b on the loss, with ``b = log(1 + g (e^E - 1))``.
+
+        See Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 9.
+        """
         largest = self.base.loss_range[1]
         if largest == math.inf:
             return -math.inf, math.inf
@@ -69,9 +74,9 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def supremum_error(self) -> float:
-        """Bound on the rounding of the largest loss.
+        """Bound on the rounding error of the largest loss.
 
-        It consists of the base's error, multiplied by a slope of at most 1, and of some roundings of the logarithm.
+        The bound is the sum of the base's error, times a slope of at most 1, and of some roundings of the logarithm.
         """
         return self.base.supremum_error + rounding_of(self.base.loss_range[1]) + rounding_of(self.loss_range[1])
 
@@ -123,8 +128,9 @@ def _log_bounds(base: DominatingPair, most: int) -> Array:
 
 
 def _log_even(base: DominatingPair, most: int) -> list[float]:
-    """Upper bounds on ``log B_j`` for even j up to ``most``; fewer if moments are too large, none without closed forms.
+    """Upper bounds on ``log B_j`` for even j up to ``most``, with ``B_j`` from exact moments.
 
+    There are fewer bounds if moments are too large, and none if no closed form of the moments is known.
     ``B_j = E_Q (P/Q - 1)^j = sum_i (-1)^(j-i) C(j, i) E_Q (P/Q)^i``.
     """
     while most >= 2 and base.log_moment(most - 1.0) > moment.DIRECT:

@@ -73,21 +73,23 @@ from hockeystick.pairs.sampled.poisson import (
     mixed_loss,
 )
 
-CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord is off by its square over 8
-LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
+CELL = 0.03  # width of a cell of the base loss, times the order 1 + t: a chord is off by the square of this over 8
+LEAST_CELLS, MOST_CELLS = 500, 20_000  # least and largest number of cells in the sum for one moment
 LOG_TAIL = -120.0  # log of the part of a moment that is bounded rather than summed
-TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
-REST_UP = 8 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, because it is a difference of masses
+TILTS = np.geomspace(0.01, 1000.0, 26)  # values of s that are tried in the bound on that part
+REST_UP = 8 * UNIT_ROUNDOFF  # amount by which the mass at loss 0 is raised, because it is a difference of masses
 
 
 @dataclass(frozen=True, slots=True)
 class MirroredSmooth:
-    """Densities of the pair (P*, Q*): a removed record's outcomes of positive loss, and their mirror image left of 0.
+    """The densities of the pair (P*, Q*), as functions of an outcome x.
+
+    The outcomes x > 0 are a removed record's outcomes of positive loss. The outcomes x < 0 are their mirror image.
 
     Attributes:
         base: densities of the base.
         rate: share of the records in a batch.
-        start: outcome of the base that has loss 0; it becomes the outcome 0.
+        start: outcome of the base that has loss 0; it becomes the outcome x = 0.
     """
 
     base: BasePart
@@ -95,31 +97,31 @@ class MirroredSmooth:
     start: float
 
     kink: ClassVar[float] = 0.0
-    """The outcome at which the two halves meet: densities are analytic on either side, and only continuous there."""
+    """The outcome at which the two halves meet: the densities are analytic on either side of it, but not at it."""
 
     @property
     def _removed(self) -> PoissonSmooth:
         return PoissonSmooth(self.base, self.rate, +1)
 
     def _from(self, x: Array) -> Array:
-        """Return the base's outcome at distance ``|x|`` from :attr:`start`."""
+        """Return the base's outcome ``start + |x|``."""
         return self.start + np.abs(x)
 
     def log_p(self, x: Array) -> Array:
-        """Log-density under P*: right of 0 that of the mixture, left of 0 that of the law without the record."""
+        """The log-density under P*: at x > 0 that of the mixture, at x < 0 that of the law without the record."""
         at = self._from(x)
         return np.where(x >= 0, self._removed.log_p(at), self.base.log_q(at))
 
     def loss(self, x: Array) -> Array:
-        """The loss of the removed record at distance ``|x|`` from :attr:`start`, with the sign of x."""
+        """The loss of a removed record at the base's outcome ``start + |x|``, with the sign of x."""
         return np.sign(x) * np.maximum(self._removed.loss(self._from(x)), 0.0)
 
     def log_contrast(self, x: Array) -> Array:
-        """Log of a bound on ``|p - q|``: at x and at -x, that of the removed record's laws."""
+        """The log of a bound on ``|p - q|``: the removed record's bound at the base's outcome ``start + |x|``."""
         return self._removed.log_contrast(self._from(x))
 
     def masses(self, x: Array) -> Masses:
-        """Masses of both laws on either side of each x, rounded in the direction of a less private pair."""
+        """The masses of both laws below and above each x, rounded in the direction of a less private pair."""
         at = self._from(x)
         far, near = self.base.masses(at), self.base.masses(np.array([self.start]))
         q = self.rate
@@ -138,7 +140,7 @@ class MirroredSmooth:
         )
 
     def outcome(self, loss: Array) -> Array:
-        """Return the outcome with the given loss; it is 0 at loss 0."""
+        """Return the outcome x with the given loss; it is 0 at loss 0."""
         x: Array = np.sign(loss) * np.maximum(self._removed.outcome(np.abs(loss)) - self.start, 0.0)
         return np.where(loss == 0, 0.0, x)
 
@@ -155,9 +157,9 @@ class MirroredSmooth:
         return self.base.growth(self._from(x))
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Interval around 0 of which each half is as long as the base's interval above :attr:`start`.
+        """Return an interval around 0, each half of which is as long as the base's interval above :attr:`start`.
 
-        This is enough because P* has less mass to the left of 0 than to the right.
+        This is enough because P* has less mass below 0 than above 0.
         """
         reach = max(self.base.support(log_mass)[1] - self.start, 0.0)
         return -reach, reach
@@ -165,10 +167,11 @@ class MirroredSmooth:
 
 @dataclass(frozen=True, slots=True)
 class WithoutReplacementPair(DominatingPair):
-    """The pair (P*, Q*) of the module docstring.
+    """The dominating pair (P*, Q*) of a round on a batch of fixed size when one record is replaced (see the module).
 
-    ``base`` dominates the mechanism under replacement and is its own mirror image; 0 < ``rate`` < 1 is the share of the
-    records in a batch.
+    Attributes:
+        base: a pair that dominates the mechanism under replacement, and is its own mirror image.
+        rate: the share of the records in a batch, between 0 and 1.
     """
 
     base: DominatingPair
@@ -178,7 +181,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """Total variation distance of the removed record's pair, as ``h(1) = g(1)`` in the module docstring."""
+        """Upper bound on the total variation distance: a removed record's, as ``h(1) = g(1)`` (see the module)."""
         return self._removed.variation
 
     @property
@@ -223,7 +226,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The largest loss of a removed record, and minus it."""
+        """``-b`` and ``b``, where b is the largest loss of a removed record."""
         high = self._removed.loss_range[1]
         return -high, high
 
@@ -234,11 +237,14 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho, valid by bound (1) of the module docstring, and that of a bounded loss."""
+        """A rho of zero-concentrated privacy, the smaller of two.
+
+        They are the base's rho, valid by bound (1) of the module docstring, and the rho of a bounded loss.
+        """
         return min(self.base.rho, super(WithoutReplacementPair, self).rho)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the least of the module docstring's bounds, with (3) if few cells are enough."""
+        """Upper bound on K(t): the least of the module docstring's bounds; (3) is used only if few cells are enough."""
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
         k = self.base.log_moment(t)
@@ -255,7 +261,7 @@ class WithoutReplacementPair(DominatingPair):
     def _by_cells(self, t: float) -> float | None:
         """Return bound (3) of the module docstring on K(t).
 
-        ``None`` if it needs too many cells or exceeds the range of a double.
+        The result is ``None`` if the bound needs too many cells or exceeds the range of a double.
         """
         smooth = self.base.smooth
         assert smooth is not None
@@ -297,5 +303,5 @@ def _start(smooth: SmoothPart) -> float:
 
 
 def _f(loss: Array, t: float) -> Array:
-    """``(1 - g^-t) (g^(1+t) - 1)`` with ``g = e^loss >= 1``."""
+    """Return f, ``(1 - g^-t) (g^(1+t) - 1)`` with ``g = e^loss >= 1`` (see the module)."""
     return -np.expm1(-t * loss) * np.expm1((1 + t) * loss)

@@ -1,4 +1,4 @@
-"""Bounds on the decay of the characteristic function of a mixture of Gaussians.
+"""Bounds on the decay of the characteristic function of the loss of a mixture of Gaussians against one Gaussian.
 
 With phi, g, u, the real part A of the exponent and the loss L of ``mixture_law.py``, the loss under the law tilted by t
 has the density ``f = phi e^A / (|L'| m(t))``. Each outcome may be kept only with a probability b, where log b is
@@ -8,15 +8,16 @@ with x, as u is convex. Between two outcomes at a distance d, where R rises from
 - ``|L'|`` is at most mu times R_1 or, for replace-one, mu times the sum of R_1 and of the larger value of R(-x);
 - ``(log phi e^A b)'' <= C = p u'' - 1``, where p is the coefficient of u in A, or 0 if that is negative, and
   ``u'' <= mu^2 min(R_1 (1 - R_0), 1/4)``, as u'' is the variance of a number between 0 and mu with the mean mu R. So
-  the numerator is at least ``e^(-C d^2 / 8)`` times the lesser of its values at the two if C > 0, and at least the
-  lesser of these values if not.
+  the numerator of f is at least ``e^(-C d^2 / 8)`` times the lesser of its values at the two outcomes if C > 0, and at
+  least the lesser of these values if not.
 
-Boxes below this density (``numerics/boxes.py``) bound the decay for many rounds, which need not fall far each. The
-density has up to two high peaks, near the outcomes without the record and near those with it.
+Boxes below this density (``numerics/boxes.py``) bound the decay of a round in a composition of many rounds, in which
+each factor need not decay far. The density has up to two high peaks, near the outcomes without the record and near
+those with it.
 
-A few rounds must fall far each. Their bound is that of a path off the real line (``gaussian_panels.py``), relative to a
-lower bound on m(t): the boxes together hold at most all of the law, so that ``m(t)`` is at least the upper bound with
-which they were laid, multiplied by the sum of their areas.
+In a composition of few rounds each factor must decay far. The bound for these uses a path off the real line
+(``gaussian_panels.py``), relative to a lower bound on m(t). The boxes together have at most the mass of the law, so
+that ``m(t)`` is at least the upper bound by which they were scaled, multiplied by the sum of their areas.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ from hockeystick.pairs.sampled.mixture_law import MixtureLaw, Nodes, log_density
 
 Array = npt.NDArray[np.float64]
 
-PIECES = 2000  # into which a range of outcomes is divided
+PIECES = 2000  # least number of pieces into which the range of outcomes is divided
 WIDEST = 0.05  # largest width of a piece
-PEAKS = 2  # of the density
-PER_PANEL = 8  # pieces
-HEIGHTS = np.concatenate([[0.0], np.geomspace(0.02, 1.0, 24)])  # of a path, relative to the largest
-LARGEST_SHIFT = 4.0  # largest height: beyond, e^(y^2/2) is too large
-DEEPEST = 1e-17  # share of the law beyond all pieces
+PEAKS = 2  # largest number of high peaks of the density
+PER_PANEL = 8  # number of pieces in a panel
+HEIGHTS = np.concatenate([[0.0], np.geomspace(0.02, 1.0, 24)])  # heights of a path, relative to the largest height
+LARGEST_SHIFT = 4.0  # largest height y of a path: for larger y, e^(y^2/2) is too large
+DEEPEST = 1e-17  # approximate share of the law outside all pieces
 
 
 def boxes(nodes: Nodes, x: Array, log_m: float, log_kept: Array | float = 0.0, doubt: Array | float = 0.0) -> Boxes:
     """Return boxes below the density of the tilted loss on the pieces between neighbouring outcomes.
 
     Args:
-        nodes: values of the round at the outcomes.
+        nodes: values of the round at the outcomes x.
         x: increasing outcomes.
         log_m: upper bound on log m(t).
-        log_kept: log b at the outcomes.
+        log_kept: log b at the outcomes, b the probability with which an outcome is kept.
         doubt: bounds on the relative rounding errors of b.
     """
     units = UNIT_ROUNDOFF * nodes.share_units()
@@ -93,7 +94,7 @@ class MixtureEnvelope:
 
     @property
     def cost(self) -> float:
-        """Return the cost of the bound at one edge, that of the boxes and of the path."""
+        """The number of evaluations for the bound at one edge, from the boxes and from the path."""
         return self.near.cost + OF_AN_ENVELOPE * self.far.size
 
     def log_bound(self, edges: Array) -> Array:

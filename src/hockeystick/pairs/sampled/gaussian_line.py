@@ -6,9 +6,9 @@ for add, ``e^u - e^v`` for replace-one. Then
 
     m - 1 = int phi [ e^A - 1 - (first order of A) + e^A (e^(isL) - 1) - i s D ]
 
-and each part of the integrand errs by a few roundings of its own size only. So k log m errs by u times the total
-cumulant, and not by u k. Where m(t) is well above 1 this form gains nothing; ``e^-top m = int phi e^(A - top) e^(isL)``
-is used instead, which also stays within the range of a double.
+and each part of the integrand has a relative error of only a few roundings. So k log m, for k rounds, errs by the unit
+round-off times its own size, and not times k. Where m(t) is well above 1 this form gains nothing; ``e^-top m = int phi
+e^(A - top) e^(isL)`` is used instead, which also stays within the range of a double.
 
 **Remainders** of the trapezoid rule with step dx on [low, high]:
 
@@ -37,17 +37,17 @@ from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-MANY_NODES = 4000  # above which a longer step is searched, which takes a millisecond
-COARSEST = 5e-3  # largest tolerance: the step errs by about an eighth of it, and the range by a fortieth
-PLAIN = 0.1  # fraction of the tolerance at which a rounding error of the plain form is negligible
-WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
-HEIGHTS = np.append(0.0, np.linspace(0.1, 0.999, 12))  # of panels, tried, relative to the largest
-PANELS, FARTHEST = 2000, 60.0  # edges of panels, and the last one
-STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, relative to the widest
+MANY_NODES = 4000  # number of nodes above which a longer step is sought, which takes a millisecond
+COARSEST = 5e-3  # largest tolerance: the error is about an eighth of it due to the step, a fortieth due to the range
+PLAIN = 0.1  # fraction of the tolerance up to which the rounding error of ``e^-top m`` is negligible
+WIDEST_STRIP = 0.97  # largest half-width of the strip, relative to pi / mu, where g may vanish
+HEIGHTS = np.append(0.0, np.linspace(0.1, 0.999, 12))  # heights of panels that are tried, relative to the largest
+PANELS, FARTHEST = 2000, 60.0  # number of edges of panels, and the last edge
+STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths of the strip that are tried, relative to the largest
 
 
 class MixtureLine(SummedLine):
-    """The function m on Re z = t, ``|Im z| <= reach``, with quadrature errors of about ``tolerance`` times m(t)."""
+    """Values of m on Re z = t for ``|Im z| <= reach``, with quadrature errors of about ``tolerance`` times m(t)."""
 
     def __init__(self, law: MixtureLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, min(tolerance, COARSEST)
@@ -60,7 +60,7 @@ class MixtureLine(SummedLine):
         self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
 
     def _step(self, s: float) -> tuple[float, float]:
-        """Return the largest step dx whose remainder of m is below ``tolerance m(t)``, and the strip's half-width."""
+        """Return the largest step dx with a remainder of m below ``tolerance m(t)``, and the strip's half-width a."""
         depth = math.log(16 / self._tolerance) + math.log1p(self.t + s)
         widest, deepest = WIDEST_STRIP * math.pi / self._law.mu, math.sqrt(2 * depth)
         if self._law.kind is Kind.REMOVE:  # where a / (depth + a^2/2 + s mu a) is largest
@@ -124,7 +124,7 @@ class MixtureLine(SummedLine):
         self._slope_error = loss_error + float(care @ (weight * np.abs(loss) + both) + slip @ (weight + both))
 
     def step_remainder(self, s: Array) -> Array:
-        """Return a bound at each s on the error of ``e^-top m`` due to the step of the trapezoid rule."""
+        """Return, for each s, a bound on the error of ``e^-top m`` that is due to the step of the trapezoid rule."""
         log_denominator = 2 * math.pi * self.a / self.dx + math.log(-math.expm1(-2 * math.pi * self.a / self.dx))
         if self._panels is None:
             main = math.log(2) + self.log_total + COARSEST - self.top + self._law.log_strip(self.a, self.t, s)
@@ -139,7 +139,7 @@ class MixtureLine(SummedLine):
         return out
 
     def range_remainder(self, s: Array) -> Array:
-        """Return a bound at each s on the error of ``e^-top m`` due to the finite range of the nodes."""
+        """Return, for each s, a bound on the error of ``e^-top m`` that is due to the finite range of the nodes."""
         main = self._law.log_beyond(self.t, self.low, self._high) - self.top
         out: Array = np.full(len(s), math.exp(main) if main < LARGEST else math.inf)
         return out if self.large else out + self._law.first_order_beyond(self.t, s, self.low, self._high)

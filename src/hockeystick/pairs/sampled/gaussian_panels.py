@@ -11,19 +11,19 @@ shift. Then ``g(x + iy)`` is a sum of positive numbers times ``e^(i mu_k y)``, a
 
 Hence on a panel, an interval of outcomes, the largest and the least values of ``|g|`` and of ``arg g`` at one height y
 are those at its ends. The modulus of phi at height y is ``phi(x) e^(y^2/2)``. The imaginary part of the powers leaves a
-factor ``e^(-s a)``, ``a = arg g(x + iy) + arg g(-x + iy)`` (the second term only for replace-one), where x is moved up,
-or down for add; where it is moved the other way, the factor is ``e^(s a)``.
+factor ``e^(-s a)``, ``a = arg g(x + iy) + arg g(-x + iy)`` (the second term only for replace-one), where x is moved up
+in the complex plane, or down for add. If x is moved the other way, the factor is ``e^(s a)``.
 
 **Step** of the trapezoid rule: the integral of the modulus along ``Im x = +-y`` is at most the sum over all panels with
 the factor ``e^(S a)``, for all ``|s| <= S``. At large tilts, if a record is added, the tilted law concentrates where g
-is close to its least value, so that a is far below mu y, and the nodes may lie far apart. Below the first edge x_0,
-``|g|`` is at least p_0 and a is no larger than at x_0; above the last edge, ``|g|`` is at least as large as there, and
-a is at most mu y.
+is close to its least value, so that a is far below mu y, and the nodes may be far apart. Below the first edge x_0,
+``|g|`` is at least p_0 and a is no larger than at x_0. Above the last edge, ``|g|`` is at least as large as at that
+edge, and a is at most mu y.
 
 **Decay**: by Cauchy's theorem x may be moved along a path that consists of a piece at one height over each panel, of
 vertical pieces at the edges between them, and of the real line beyond the first and the last edge. On each piece the
-integral of the modulus is at most the length of the piece times the largest modulus; it falls as s grows, so that a
-bound at one s holds for all larger s. Any heights are sound; those are taken at which the modulus is least.
+integral of the modulus is at most the length of the piece times the largest modulus. This bound decreases in s, so that
+a bound at one s holds for all larger s. Any heights are sound; the heights with the least modulus are chosen.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hockeystick.pairs.sampled.mixture_law import MixtureLaw, log_density, log_t
 
 Array = npt.NDArray[np.float64]
 
-ROUNDINGS = 64.0  # units, of the logarithm of g and of its argument, relative to their terms
+ROUNDINGS = 64.0  # errors of ``log |g|`` and of ``arg g``, in units, relative to the terms of each
 
 
 def polar(law: MixtureLaw, x: Array, y: Array) -> tuple[Array, Array]:
@@ -67,7 +67,7 @@ class Panels:
         self._half = 0.5 * np.square(y)
         nearest = np.maximum(np.maximum(x[:-1], -x[1:]), 0.0)
         self._panels = (log_density(nearest) + np.log(np.diff(x)))[:, None] + self._half
-        self._positive, self._negative = np.zeros((2, len(x), len(y)))  # powers of |g| with a sign at the edges
+        self._positive, self._negative = np.zeros((2, len(x), len(y)))  # log |g|^p at the edges, p > 0 and p < 0
         self._angle = np.zeros((len(x), len(y)))
         self._least, self._most = np.zeros((2, *self._panels.shape))
         for sign, power in zip((1, -1), law.kind.coefficients(t), strict=True):
@@ -102,7 +102,7 @@ class Panels:
         return out
 
     def log_size(self, s: float) -> Array:
-        """Return, for adding a record, the log of a bound on the integral of the modulus along each height."""
+        """Return the log of a bound on the integral of the modulus at each height; it is for adding a record only."""
         law, t, x = self._law, self._t, self._x
         below = log_tail(float(x[0])) - t * math.log(law.rest) + s * self.first
         above = log_tail(-float(x[-1])) + self._negative[-1:] + s * law.mu * self._y

@@ -1,4 +1,4 @@
-"""The characteristic function of a mixture of Gaussians against one Gaussian: remove, add and replace-one."""
+"""The characteristic function of the loss of a mixture of Gaussians, for remove, add and replace-one."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from hockeystick.pairs.transform import line_upper
 
 __all__ = ["Kind", "MixtureTransform"]
 
-MOMENT_TOLERANCE = 1e-11  # relative, of K(t) as a moment
-MAX_TURN = 1e4  # t mu: nodes grow with it
-MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens; beyond, rough bounds are as good
+MOMENT_TOLERANCE = 1e-11  # relative error of K(t) in :meth:`MixtureTransform.log_moment`
+MAX_TURN = 1e4  # largest t mu: the number of nodes grows with t mu
+MOMENT_NODES = 1 << 16  # most nodes of one moment: they take 10 ms; with more nodes, rough bounds are as good
 
 
 @dataclass(frozen=True, slots=True)
 class MixtureTransform(MixtureLaw):
-    """Characteristic function of a mixture of Gaussians against one Gaussian, with its lines and envelopes."""
+    """The characteristic function of the loss of a mixture of Gaussians against one Gaussian."""
 
     @classmethod
     def sampled(cls, mu: float, rate: float, kind: Kind) -> MixtureTransform:
-        """Return the transform of one Poisson-sampled Gaussian round: one term, whose weight is the rate."""
+        """Return the characteristic function of a Poisson-sampled Gaussian round: one term, of the rate as weight."""
         return cls((mu,), (rate,), 1 - rate, kind, 4.0)
 
     @property
     def excess(self) -> float:
-        """Return the approximate mean of ``|g - 1|``; if the mean is small, its square is about K(1)."""
+        """The approximate mean of ``|g - 1|``; if the mean is small, its square is about K(1)."""
         return math.fsum(p * min(mu, 1.0) for mu, p in zip(self.shifts, self.weights, strict=True))
 
     highest_tilt: ClassVar[float] = math.inf
@@ -43,7 +43,7 @@ class MixtureTransform(MixtureLaw):
         return MixtureLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> MixtureEnvelope:
-        """Return a bound on the decay along Re z = t (``gaussian_envelope.py``); it is the same for any count."""
+        """Return a bound on the decay along Re z = t (``gaussian_envelope.py``); it does not depend on ``count``."""
         return MixtureEnvelope.at(self, t, self.upper(t, MOMENT_TOLERANCE))
 
     def upper(self, t: float, slack: float) -> float:
@@ -53,11 +53,11 @@ class MixtureTransform(MixtureLaw):
     def log_moment(self, t: float) -> float:
         """Return an upper bound on K(t), to a relative error of about MOMENT_TOLERANCE.
 
-        It is ``inf`` if it would need too many nodes.
+        The bound is ``inf`` if its computation would need too many nodes.
         """
         if t * self.mu > MAX_TURN:
             return math.inf
-        with np.errstate(over="ignore", invalid="ignore"):  # the value shows losses beyond the range of a double
+        with np.errstate(over="ignore", invalid="ignore"):  # if losses exceed the range of a double, the value shows it
             line = self._moment_line(t)
             if line.nodes * self.terms > MOMENT_NODES:
                 return math.inf
@@ -65,7 +65,7 @@ class MixtureTransform(MixtureLaw):
         return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
 
     def moment_nodes(self, t: float) -> int:
-        """Return the number of nodes that :meth:`log_moment` needs at t, which is its cost."""
+        """Return the number of nodes that :meth:`log_moment` needs at t."""
         return self._moment_line(t).nodes * self.terms
 
     def _moment_line(self, t: float) -> MixtureLine:

@@ -1,4 +1,4 @@
-"""Nodes of a Poisson-sampled Laplace round: Gauss-Legendre panels between two atoms, with every error bounded.
+"""Quadrature for a Poisson-sampled Laplace round: Gauss-Legendre panels between two atoms, with every error bounded.
 
 Let l be the loss of the unsampled round, from ``-theta`` to theta, ``g(l) = 1 - q + q e^l``, ``u = log g``, and Q the
 law without the record: it has atoms at the ends (and, for truncated noise, at loss minus infinity, where g is 1 - q),
@@ -21,8 +21,9 @@ and ``|g^p - 1| <= 1 + G``. Where ``X = q min(e^(b + A) + 1, e^R - 1) <= 1/2``, 
 ellipse, we have ``|g - 1| <= X``, hence ``|log g| <= X / (1 - X) <= 2 X`` and ``|g^p - 1| <= |p log g| max(1, G) <= 2
 (1 + t + S) X max(1, G)``.
 
-**Panels.** The widths of the panels are a guess, which is checked by the error bound. Each panel has about ``2 c0``
-turns of ``(1/2 + (1 + t + S) u')``, and is no wider than the singularities of log g at ``log((1-q)/q) +- i pi`` allow.
+**Panels.** The widths of the panels are a guess, which is checked by the error bound. The integral of ``1/2 + (1 + t +
+S) u'`` over a panel is about ``2 c0``. No panel is wider than the singularities of log g at ``log((1-q)/q) +- i pi``
+allow.
 
 **Density.** Between the atoms, the loss under the law tilted by t has the density ``H = c e^(-(l + theta)/2) e^(p u) /
 (u' m(t))`` with p at Re z = t. As ``u'' = u' (1 - u')``, ``(log H)' = (p + 1) u' - 3/2``, whose derivative is at most
@@ -50,26 +51,26 @@ from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_erro
 
 Array = npt.NDArray[np.float64]
 
-NODES = 16  # of the rule on each panel
-TURNS = 2.5  # c0: half a panel's width in units of how fast the integrand changes
+NODES = 16  # number of nodes of the rule on each panel
+TURNS = 2.5  # c0 in the module docstring: half-width of a panel times the rate at which the integrand changes
 WIDEST = 0.8  # largest half-width of a panel: log g has singularities at a distance of pi
-TABLE, FINE = 128, 8.0  # points from which the panels are placed: least number, and number per unit of theta
-CELLS = 512  # the same for boxes below the density
+TABLE, FINE = 128, 8.0  # number of points from which panels are placed: the least number, and that per unit of theta
+CELLS = 512  # least number of points from which boxes below the density are made
 FINEST = 32.0  # distance of the nearest point from an end, relative to the integrand's reach at tilt t
-MAX_THETA = 16_000.0  # losses beyond are refused
-DEEP, FAINTER = 40.0, 8.0  # log of the weight, relative to the heaviest place, below which panels widen
-MAX_PANELS = 1 << 14  # beyond, a line is refused
+MAX_THETA = 16_000.0  # largest theta that is supported
+DEEP, FAINTER = 40.0, 8.0  # log of the weight, relative to the heaviest place, below which panels become wider
+MAX_PANELS = 1 << 14  # most panels of a line: a line that needs more is not available
 RADII = np.exp(np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 4.5]))
-"""Values of rho that are tried: a small panel allows a large one."""
+"""Values of rho that are tried: a small panel allows a large rho."""
 
-THETA_UNITS = 8.0  # roundings of a loss l, relative to theta
-OWN_UNITS = 24.0  # roundings of u, relative to itself
-RATE_UNITS = 4.0  # roundings of q
+THETA_UNITS = 8.0  # error of a loss l in units, relative to theta
+OWN_UNITS = 24.0  # error of u in units, relative to u
+RATE_UNITS = 4.0  # error of q in units, relative to q
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceLaw:
-    """A Poisson-sampled round whose loss has the Laplace mechanism's density before sampling.
+    """A Poisson-sampled round whose loss before sampling has the Laplace mechanism's density.
 
     Attributes:
         theta: the largest finite loss before sampling; the least one is -theta.
@@ -77,7 +78,7 @@ class LaplaceLaw:
             density in l.
         losses: losses before sampling of the atoms of Q; one of them may be minus infinity.
         log_masses: log-masses of these atoms under Q.
-        rate: q.
+        rate: q, the sampling rate.
         add: True for the direction that adds a record.
     """
 
@@ -173,7 +174,7 @@ class LaplaceLaw:
     def _log_errors(self, b: Array, w: Array, rho: Array, t: float, reach: float, moved: bool) -> Array:
         """Return the log of the bound on the rule's error for each ellipse on each panel, shape (radii, panels).
 
-        It is infinite where the ellipse is higher than ``pi/2``.
+        The bound is infinite where the ellipse is higher than ``pi/2``.
         """
         log_density = self.log_top - math.log(2) - 0.5 * (b + self.theta)
         high, up = (0.5 * w * (rho + sign / rho) * (1 + SPARE) for sign in (1, -1))
@@ -197,7 +198,7 @@ class LaplaceLaw:
                 off = self.rate * np.minimum(
                     np.exp(np.minimum(b + high, LARGEST)) + 1, np.expm1(np.minimum(farthest, LARGEST))
                 )
-            off = 2 * off + TINY  # for a rate close to 0 it is below the range of a double, but not 0
+            off = 2 * off + TINY  # for a rate close to 0, X is below the range of a double, but not 0
             little = np.log(2 * (1 + t + reach) * np.minimum(off, 1.0)) + np.maximum(log_power, 0.0)
             log_size = np.where(off <= 0.5, np.minimum(log_size, little), log_size)
         log_error = log_density + 0.5 * high + log_size - 2 * NODES * np.log(rho) - np.log1p(-(rho**-2.0))
@@ -206,7 +207,7 @@ class LaplaceLaw:
 
 
 class LaplaceNodes:
-    """Nodes of a quadrature rule and the atoms, together treated as a law of finitely many losses.
+    """The nodes of the quadrature rule and the atoms, together treated as a law of finitely many losses.
 
     Args:
         law: the round.

@@ -4,9 +4,9 @@ Each node has a weight w, an exponent a = log g^p at Re z = t, and a loss L (``l
 
     m(t + is) - 1 = sum w (e^a - 1) + sum w e^a (e^(isL) - 1) ,
 
-and each of the two sums errs by a few roundings of its own size only. So k log m errs by u times about the total change
-of log m in k rounds. Where m(t) is well above 1 this form gains nothing; ``e^-top m = sum w e^(a - top) e^(isL)`` is
-used instead, which stays within the range of a double.
+and each of the two sums has a relative error of only a few roundings. So k log m, for k rounds, errs by about the unit
+round-off times its own size. Where m(t) is well above 1 this form gains nothing; ``e^-top m = sum w e^(a - top)
+e^(isL)`` is used instead, which stays within the range of a double.
 
 **Errors.** Let w have a relative error c, a an absolute error d, and L an absolute error e. To first order, they move
 the first sum by at most ``w (c |e^a - 1| + d e^a)`` per node, and the second by ``w e^a [(c + d) min(2, s |L|) + s
@@ -31,11 +31,11 @@ from hockeystick.pairs.sampled.summed_line import LARGE, MAX_NODES, SummedLine, 
 
 Array = npt.NDArray[np.float64]
 
-NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
+NARROWER = (1.0, 1.5, 2.5)  # factors on the number of panels, tried in turn until the rule is accurate enough
 
 
 class SampledLaplaceLine(SummedLine):
-    """The function m on Re z = t, for ``|Im z| <= reach``; the remainder of the rule is about ``tolerance m(t)``.
+    """Values of m on Re z = t for ``|Im z| <= reach``; the remainder of the rule is about ``tolerance m(t)``.
 
     Args:
         law: the round.
@@ -72,7 +72,7 @@ class SampledLaplaceLine(SummedLine):
             self.constant, self._still = total, float(care @ tilted) + UNIT_ROUNDOFF * BLOCK * total
         else:
             weight = np.exp(at.log_weight)
-            with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, not a number: it is refused
+            with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity gives no number, which is refused
                 moved = weight * np.expm1(at.exponent)
             self.constant = blocked_sum(moved)
             own = at.care + UNIT_ROUNDOFF * (8 + 4 * np.abs(at.log_weight))
@@ -91,7 +91,7 @@ class SampledLaplaceLine(SummedLine):
 
 @dataclass(frozen=True, slots=True)
 class SampledLaplaceTransform(LaplaceLaw):
-    """Characteristic function of a Poisson-sampled Laplace round, with its lines and envelopes."""
+    """The characteristic function of the loss of a Poisson-sampled Laplace round."""
 
     highest_tilt: ClassVar[float] = math.inf
     """Infinite: a line exists at every tilt."""
@@ -101,7 +101,7 @@ class SampledLaplaceTransform(LaplaceLaw):
         return SampledLaplaceLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> Boxes:
-        """Return boxes below the density of the loss at tilt t; they are the same for any count."""
+        """Return boxes below the density of the loss at tilt t; they do not depend on ``count``."""
         return Boxes.below(*self.cells(t, self.upper(t, 0.0)))
 
     def upper(self, t: float, slack: float) -> float:
@@ -109,5 +109,5 @@ class SampledLaplaceTransform(LaplaceLaw):
         return kept_upper(self, t, UNIT_ROUNDOFF)
 
     def log_moment(self, t: float) -> float:
-        """Return the same bound, which no slack makes faster."""
+        """Return the upper bound on K(t) of :meth:`upper`, which does not depend on its ``slack``."""
         return self.upper(t, 0.0)

@@ -1,9 +1,9 @@
-"""Moments and Laplace transform of the likelihood ratio of a record that keeps one of b bins, for a Markov strategy.
+"""Moments of the likelihood ratio of balls in bins: a record keeps one of b bins, and the strategy is Markov.
 
-The strategy is ``C_ij = lambda^(i-j)`` for ``i >= j``, with ``0 < lambda < 1`` and n = b E steps, and the record is in
-bin i in each of E epochs. Let Z be standard normal, s the noise, ``m_i`` the sum of the columns of C at the steps of
-bin i, ``y_i = <m_i, Z>`` and ``mu = sqrt(E) / s``. Then the likelihood ratio (``balls_in_bins.py``) is a mean of
-lognormal variables,
+The strategy is the matrix ``C_ij = lambda^(i-j)`` for ``i >= j``, with ``0 < lambda < 1`` and n = b E steps. The record
+is in the same bin i in each of E epochs. Let Z be standard normal, s the standard deviation of the noise, ``m_i`` the
+sum of the columns of C at the steps of bin i, ``y_i = <m_i, Z>`` and ``mu = sqrt(E) / s``. Then the likelihood ratio
+(``balls_in_bins.py``) is a mean of lognormal variables,
 
     Lambda = (1/b) sum_i Y_i ,     Y_i = exp(mu x_i - mu^2 g_i / 2) ,     x_i = y_i / sqrt(E) ,   g_i = Var x_i .
 
@@ -20,14 +20,14 @@ and ``sum_j lambda^j w_j = x_0 - lambda^b x_b``, the last variable, given w, is
 (With one epoch, ``x_b`` is 0.) So ``(x_0, ..., x_b)`` is normal with density ``exp(-x Q x / 2)``, up to its constant,
 where ``x Q x`` is the sum of the squares of the independent standard normal variables above. The variables form a ring,
 in which each depends on its neighbour; with one epoch the ring is cut. A *stationary* chain begins with the variance to
-which it converges; it serves to dominate other strategies (``balls_in_bins.py``).
+which it converges; its pair dominates those of other strategies (``balls_in_bins.py``).
 
 **Transform.** ``F(r) = E e^(-r Lambda)`` is the integral over all ``x_i`` of that density times
 ``prod_i e^(-r Y_i / b)``. The integrand is entire in all ``x_i``. The integral is taken by the trapezoid rule in all
 ``x_i`` at once, on the path ``x_i - i theta``, on which ``r Y_i`` has the argument ``beta = phi - theta mu``. The sum
-is a product of b matrices for each node of ``x_b``. It gives moments with negative exponents alpha. Positive exponents
-would need powers of Lambda, at ten times the cost or more; therefore removing a record is answered by its mirror image
-(``engines/mirrored.py``).
+is a product of b matrices for each node of ``x_b``. The transform gives moments with negative exponents alpha. Positive
+exponents would need powers of Lambda, at ten times the cost or more. Therefore engines answer the direction remove from
+the direction add (``engines/mirrored.py``).
 
 **Errors** are all relative. If a sum is off by ``e F(|r| cos beta')``, then its integral with ``r^(w-1)`` over a ray, W
 = Re w = -alpha, is off by at most
@@ -81,24 +81,24 @@ from hockeystick.pairs.sampled.allocation_series import Ray, Rows
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-SPARE = 1e-6  # relative: pays for the roundings of bounds on remainders
-DEPTH = 36.0  # log of the allowed remainders of the trapezoid rule and of the range
-LIFTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # theta^2 1Q1 / 2, tried
-PRICE, PRICE_OF_RING = 0.15, 0.03  # least gain in log(step) per unit of lift; with a ring, steps matter more
-STRIP = 0.8  # a, relative to the widest strip
-PRECISION = 60  # decimals of the variances
-KEPT = 32  # cached rays
-OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # cost, in elementary functions, of a product in a matrix, and of an entry
+SPARE = 1e-6  # relative amount that covers the roundings of bounds on remainders
+DEPTH = 36.0  # minus the log of the allowed remainders of the trapezoid rule and of the range
+LIFTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # values of ``theta^2 1Q1 / 2`` that are tried
+PRICE, PRICE_OF_RING = 0.15, 0.03  # least gain in log(step) per unit of lift, without a ring and with one
+STRIP = 0.8  # half-width a of the strip, relative to the widest strip
+PRECISION = 60  # number of decimal digits of the variances
+KEPT = 32  # number of cached rays
+OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # cost of a product in a matrix, and of an entry, in elementary functions
 FINER = float(np.finfo(np.longdouble).eps)  # rounding unit of a matrix before it is rounded to doubles
-LARGEST = DIRECT / 2  # exponent that a double holds, with room for another one
-GONE, LEAST_COSINE = 1e9, 1e-6  # ``|r Y|`` from which on ``e^(-r Y)`` is negligible, for cosines from this on
-NIL = 1e-300  # what underflows
-MOST_PLACES = 4000  # whose matrix fits in memory
-NOTHING = 30.0  # exponent from which on 1 is negligible relative to e^x
+LARGEST = DIRECT / 2  # largest exponent: a double holds the product of two such exponentials
+GONE, LEAST_COSINE = 1e9, 1e-6  # cap on ``|r Y|``, and least ``cos(beta)``: at the cap ``e^(-r Y)`` is negligible
+NIL = 1e-300  # bound on the absolute error of a number that underflows
+MOST_PLACES = 4000  # largest number of nodes of an x_i, for which a matrix fits in memory
+NOTHING = 30.0  # exponent x above which 1 is negligible relative to e^x
 
 
 class Ring(NamedTuple):
-    """Dependence of the last variable of the chain, ``x_b = k (x_0 - lambda^b x_b) + t N(0, 1)``, on the first.
+    """Coefficients of ``x_b = k (x_0 - lambda^b x_b) + t N(0, 1)``, by which the last variable depends on the first.
 
     Attributes:
         share: k.
@@ -120,8 +120,8 @@ class Mesh(NamedTuple):
         theta: distance of the path below the real axis.
         beta: argument of ``r Y_i`` on the path.
         step: h, the step of the nodes.
-        places: nodes of each ``x_i``.
-        ends: nodes of ``x_b``; only 0 if there is one epoch.
+        places: nodes of each ``x_i``, i < b.
+        ends: nodes of ``x_b``; the single node 0 if there is one epoch.
         rule: remainder of the trapezoid rule, relative to the integral.
         most: bound on the sum of the moduli of all terms, relative to the integral.
     """
@@ -137,19 +137,19 @@ class Mesh(NamedTuple):
 
 @dataclass(frozen=True)
 class MarkovLaw:
-    """The likelihood ratio of one run in which records keep their bins, for a Markov strategy.
+    """The likelihood ratio of one run in which each record keeps its bin, for a Markov strategy.
 
     Args:
-        mu: ``sqrt(E)`` divided by the noise; its error of a few roundings is included in all bounds.
+        mu: ``sqrt(E)`` divided by the standard deviation of the noise; all bounds cover an error of a few roundings.
         rate: lambda, 0 < lambda < 1.
-        bins: b.
-        epochs: E.
-        stationary: True if ``x_(b-1)`` has variance ``1 / (1 - lambda^2)``, the limit of a long chain; E is 1 then.
+        bins: b, the number of bins.
+        epochs: E, the number of epochs.
+        stationary: True if ``x_(b-1)`` has variance ``1 / (1 - lambda^2)``, the limit of a long chain; then E is 1.
 
     Attributes:
         constant: probability of being in no bin, which is 0.
         highest: order of the highest integer moment used for moments along a vertical line.
-        patience: additional units of work that an engine may spend on a question about it.
+        patience: additional units of work that an engine may spend on a question about the run.
     """
 
     mu: float
@@ -164,7 +164,7 @@ class MarkovLaw:
 
     @cached_property
     def _exact(self) -> tuple[Ring, Array]:
-        """The ring, and the variances ``g_0, ..., g_(b-1)``; each number is rounded once."""
+        """The coefficients of the ring, and the variances ``g_0, ..., g_(b-1)``; each number is rounded once."""
         b, epochs = self.bins, self.epochs
         with localcontext() as context:
             context.prec = PRECISION
@@ -224,7 +224,7 @@ class MarkovLaw:
 
     @cached_property
     def wider(self) -> tuple[float, AllocationLaw]:
-        """Distance of a Gaussian round, and an epoch of random allocation: their product dominates this pair."""
+        """The distance of a Gaussian round and the law of an epoch; the product of their pairs dominates this pair."""
         covariance = self.mu**2 * self._form[1][: self.bins, : self.bins] * (1 + SPARE)
         own = 2 * self.rho
         _, many, shared = told_apart(own, np.array([covariance.diagonal(d).max() for d in range(self.bins)]))
@@ -238,12 +238,12 @@ class MarkovLaw:
 
     @property
     def decay(self) -> float:
-        """``mu^2 / 1Q1``; the moments decay along a vertical line like ``e^(-decay s^2 / 2)``."""
+        """The rate ``mu^2 / 1Q1``: the moments decay along a vertical line like ``e^(-decay s^2 / 2)``."""
         return self.mu**2 / self._bounds[0]
 
     @property
     def rho(self) -> float:
-        """A rho of zero-concentrated privacy: that of the bin with the largest variance."""
+        """A rho of zero-concentrated privacy: the rho for the bin with the largest variance."""
         return 0.5 * self.mu**2 * float(self._exact[1].max()) * (1 + SPARE)
 
     @property
@@ -254,9 +254,9 @@ class MarkovLaw:
 
     @property
     def like(self) -> AllocationLaw:
-        """An epoch of random allocation with about the same variance of Lambda, used to guide a search.
+        """An epoch of random allocation with about the same variance of Lambda, which guides searches.
 
-        In each of its steps, P and Q are as far apart as in the bin with the largest variance.
+        In each step of the epoch, P and Q are as far apart as in the bin with the largest variance.
         """
         mu = math.sqrt(2 * self.rho)
         steps = max(round(math.expm1(min(mu * mu, LARGEST)) / self.variance), 1)
@@ -267,7 +267,7 @@ class MarkovLaw:
         return add
 
     def log_power_above(self, alpha: float) -> float:
-        """Upper bound on ``log A(alpha)`` from one bin; for alpha < 0, also from the geometric mean if that is less."""
+        """Upper bound on ``log A(alpha)`` from one bin or, if it is less and alpha < 0, from the geometric mean."""
         if 0 <= alpha <= 1:
             return 0.0
         found = alpha * (alpha - 1) * self.rho
@@ -285,7 +285,7 @@ class MarkovLaw:
     def log_moment_above(self, alpha: float) -> tuple[float, float]:
         """Upper bound on ``log A(alpha)`` for alpha >= 1, and infinity.
 
-        The bound is that of equal correlations. Infinity stands for its excess over ``log A(alpha)``, which is unknown.
+        The bound is that of equal correlations. Its excess over ``log A(alpha)`` is unknown and returned as infinity.
         """
         mu, epoch = self.wider
         return 0.5 * mu * mu * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
@@ -297,8 +297,8 @@ class MarkovLaw:
     def reach(self, alpha: float) -> tuple[float, float]:
         """Return X_1 and X_2 such that values of an ``x_k`` below ``-X_1`` or above ``X_2`` are negligible.
 
-        They contribute less than ``e^-DEPTH`` to ``A(alpha) >= 1``. With p = -alpha > 0, c the largest covariance of an
-        ``x_k`` with the mean of all, and g the largest variance,
+        These values contribute less than ``e^-DEPTH`` to ``A(alpha) >= 1``. With p = -alpha > 0, c the largest
+        covariance of an ``x_k`` with the mean of all, and g the largest variance,
 
             E Lambda^-p 1(x_k < -X) <= exp(p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2 - (X - p mu c)^2 / (2 g)) ,
 
@@ -336,13 +336,13 @@ class MarkovLaw:
         return Mesh(theta, beta, step, places, ends, rule, math.exp(log_lift) * math.cos(beta) ** alpha + rule)
 
     def matched(self, angle: float, step: float) -> float:
-        """Return the step cut to its first binary digits, so that its multiples are exact."""
+        """Return ``step`` cut to its first binary digits, so that its multiples are exact, whatever the angle."""
         return short(step)
 
     def of_band(self, alpha: float, n: int, angle: float, nodes: int) -> float:
         """Return the cost of all matrix products of a band, in evaluations of elementary functions.
 
-        It is infinite if the matrix would be too large.
+        The cost is infinite if the matrix would be too large.
         """
         mesh = self.mesh(alpha, angle)
         if len(mesh.places) > MOST_PLACES or math.cos(mesh.beta) < LEAST_COSINE:
@@ -355,7 +355,7 @@ class MarkovLaw:
         return [_kept(self, alpha, angle, v.tobytes()) for angle, _, v in rays]
 
     def _on_ray(self, alpha: float, angle: float, v: Array) -> Rows:
-        """Return F at nodes v, which increase, on one ray; see :meth:`on_rays`."""
+        """Return F at increasing nodes v on one ray; see :meth:`on_rays`."""
         mesh, ring, rate = self.mesh(alpha, angle), self._exact[0], np.longdouble(self.rate)
         x, ends = (np.asarray(each, dtype=np.longdouble) for each in (mesh.places, mesh.ends))
         # w_i = x_i - lambda x_(i+1), a row for each x_(i+1)
@@ -375,7 +375,7 @@ class MarkovLaw:
         for at in range(0, len(v), many):
             part = slice(at, min(at + many, len(v)))
             values[part] = self._chained(mesh, v[part], chain, closed, last)
-        # of r Y: its exponent, to ULPS, with the variance and mu itself; of each of b products; of the ends
+        # errors of r Y: its exponent, to ULPS, with the variance and mu itself; of each of b products; of the ends
         of_exponent = 12 * (self.mu * float(np.abs(mesh.places).max()) + 6 * self.rho) + 24
         of_sums = self.bins * (3 * (len(x) + 8) + chain_care + 12) + 3 * (len(ends) + len(x)) + chain_care + care
         units = of_sums - of_exponent * alpha / math.cos(mesh.beta)
@@ -386,7 +386,7 @@ class MarkovLaw:
         return Rows(values / size, np.log(size), lost, 0.0, share * (1 + SPARE))
 
     def _chained(self, mesh: Mesh, v: Array, chain: Any, closed: Any, last: Any) -> ComplexArray:
-        """Return F at some nodes, as one integral after the other, beginning with that over ``x_0``."""
+        """Return F at some nodes v, by integrating over one ``x_i`` after the other, beginning with ``x_0``."""
         x, before = mesh.places, math.nan
         size = np.exp(np.minimum(v, LARGEST))
         turned: Any = np.exp(1j * mesh.beta) if mesh.beta else 1.0
@@ -413,19 +413,20 @@ RatioLaw = AllocationLaw | MarkovLaw
 
 @lru_cache(maxsize=KEPT)
 def _kept(law: MarkovLaw, alpha: float, angle: float, v: bytes) -> Rows:
-    """Return the values of F on a ray; cached, as both ends of a certified interval need them."""
+    """Return the values of F on a ray; they are cached, because both ends of a certified interval need them."""
     return law._on_ray(alpha, angle, np.frombuffer(v))
 
 
 def told_apart(own: float, between: Array) -> tuple[float, int, float]:
     """Return a dominating law with equal covariances: ``log E Lambda^2``, the number of its bins, and their covariance.
 
-    Of all numbers of bins, the one with the least ``log E Lambda^2`` is taken. The proof of the bound is in
+    The number of bins is the one with the least ``log E Lambda^2``. The proof of the bound is in
     ``plan/sampling/balls_in_bins.py``.
 
     Args:
-        own: the largest squared norm of a bin, over the variance of the noise.
-        between: at index d, the largest product of two bins at distance d, over the variance of the noise.
+        own: the largest squared norm of the vector m_i of a bin, divided by the variance of the noise.
+        between: at index d, the largest scalar product of the vectors of two bins at distance d, divided by the
+            variance of the noise.
     """
     bins, found = len(between), []
     for step in range(1, bins + 1):

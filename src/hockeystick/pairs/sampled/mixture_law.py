@@ -5,8 +5,8 @@ With phi the standard normal density, shifts ``0 < mu_1 < ... < mu_n = mu``, wei
 
     g(x) = p_0 + sum_k p_k e^(mu_k x - mu_k^2/2),    u = log g(x), v = log g(-x),
 
-u increasing and convex in x. A Poisson-sampled Gaussian has one shifted term, whose weight is the rate. Below, r_k is
-the share of the k-th term in g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
+where u increases and is convex in x. A Poisson-sampled Gaussian has one shifted term, whose weight is the rate. Below,
+``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``, and the *share* of the k-th term is ``p_k E_k / g``.
 
 - remove: ``m(z) = int phi g^(1+z)``, loss u;
 - add: ``m(z) = int phi g^(-z)``, loss -u;
@@ -30,8 +30,9 @@ one end,
 For x <= 0, g <= 1. For add, ``g^(-t) <= p_k^(-t) E_k^(-t)`` for every k. So the part below an outcome l is at most
 ``p_k^(-t) e^(t (1+t) mu_k^2 / 2) Phi(l + t mu_k)``, where k = 0 is taken if there is a term without a shift. As g
 increases, the part above an outcome h is at most ``g(h)^(-t) Phi(-h)``. The sum of a Gaussian over the nodes beyond an
-end is below its integral there if its centre is not beyond that end. If it is, the sum is at most the whole integral
-plus the largest term: 1 + dx / sqrt(2 pi) times the integral, a factor whose log is below CENTRE for every dx <= 7.
+end is below its integral there if its centre is not beyond that end. If the centre is beyond the end, the sum is at
+most the whole integral plus the largest term: 1 + dx / sqrt(2 pi) times the integral, a factor whose log is below
+CENTRE for every dx <= 7.
 
 For replace-one, the bound for remove is multiplied by ``p_0^(-t)``, as ``g(-x)^(-t) <= p_0^(-t)``.
 
@@ -66,11 +67,11 @@ from hockeystick.pairs.sampled.poisson import HALF, LARGE
 Array = npt.NDArray[np.float64]
 
 CENTRE = math.log(4.0)  # log of the factor by which a sum over nodes of a Gaussian may exceed its integral
-ROUNDS = 60  # steps towards a range, of which a few are ever taken
+ROUNDS = 60  # most steps in the search for a range; only a few are ever taken
 
 
 class Kind(Enum):
-    """Direction: the coefficients of u and of v in the exponent, each of the form ``constant + slope * z``."""
+    """The direction, given by the coefficients of u and v in the exponent, each written as ``constant + slope * z``."""
 
     REMOVE = ((1.0, 1.0), (0.0, 0.0))
     ADD = ((0.0, -1.0), (0.0, 0.0))
@@ -83,7 +84,7 @@ class Kind(Enum):
 
     @property
     def slopes(self) -> tuple[float, float]:
-        """Coefficients of u and of v in the loss."""
+        """The coefficients of u and of v in the loss."""
         return self._value_[0][1], self._value_[1][1]
 
 
@@ -123,7 +124,7 @@ class _Ratio:
             top = np.maximum(top, math.log(rest))
         total = np.exp(exponents - top).sum(axis=0) + (np.exp(math.log(rest) - top) if rest else 0.0)
         self.log[at] = top + np.log(total)
-        # units of the weights, and of 1 in p_0; in units of 16, roundings of log p_k and of the exponents
+        # errors of the weights, and of 1 in p_0, in units; roundings of log p_k and of the exponents, 16 units each
         logs = np.abs(self._log_weights).max() + (abs(math.log(rest)) if rest else 0.0)
         self._spread[at] = 1 + 0.25 * (logs + np.abs(top))
         if rest:
@@ -131,16 +132,16 @@ class _Ratio:
 
     @cached_property
     def rise(self) -> Array:
-        """R, the slope of ``log g`` divided by the largest shift: the mean of ``mu_k / mu`` under the shares."""
+        """R, the slope of ``log g`` over the largest shift mu: the mean of ``mu_k / mu``, weighted by the shares."""
         shares = np.exp(np.minimum(self._log_weights + self._towards - self.log, 0.0))
         part = np.array(self._law.shifts) / self._law.mu
         rise: Array = np.minimum(part @ shares, 1.0)
         return rise
 
     def share_units(self) -> Array:
-        """Return a bound on the relative rounding errors of the shares, in units.
+        """Return a bound on the relative rounding errors of the shares of g's terms, in units.
 
-        It includes the errors of log p_k, of the exponent, and of log g.
+        The bound includes the errors of log p_k, of the exponent, and of log g.
         """
         logs = 4 * np.abs(self._log_weights).max() + 16 * np.abs(self._towards).max(axis=0)
         units: Array = 64 + logs + self._size + self.units() + self._law.units
@@ -236,12 +237,12 @@ class MixtureLaw:
 
     @property
     def missing_units(self) -> float:
-        """Error of u due to ``missing``, in units; the bound uses that at least half of p_0 remains."""
+        """Bound on the error of u due to ``missing``, in units; at least half of p_0 remains."""
         return 2 * self.missing / (self.rest * UNIT_ROUNDOFF) if self.missing else 0.0
 
     @property
     def mu(self) -> float:
-        """The largest of the shifts."""
+        """The largest shift mu."""
         return self.shifts[-1]
 
     @property
@@ -251,17 +252,20 @@ class MixtureLaw:
 
     @property
     def rate(self) -> float:
-        """The weight of all shifted terms; the rate for a sampled Gaussian."""
+        """The total weight of the shifted terms; for a sampled Gaussian, the sampling rate."""
         return math.fsum(self.weights)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
-        """Return log(M / m(t)); M bounds ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
+        """Return log(M / m(t)), for ``mu a < pi``.
+
+        M bounds the integral of ``|integrand of m(t + is)|`` along ``Im x = a`` and along ``Im x = -a``.
+        """
         a = np.asarray(a)
         turns = 2.0 if self.kind is Kind.REPLACE else 1.0
         return 0.5 * np.square(a) + turns * s * self.mu * a + self.log_dip(a, t)
 
     def log_dip(self, a: Array | float, t: float) -> Array:
-        """Return the log of the factor by which ``int phi |g|^(-t)`` may grow if g is taken at x + ia; 0 for remove."""
+        """Return the log of the largest factor of ``int phi |g|^(-t)`` with g at x + ia instead of x; 0 for remove."""
         a = np.asarray(a, dtype=np.float64)
         if self.kind is Kind.REMOVE:
             return np.zeros_like(a)
@@ -283,12 +287,12 @@ class MixtureLaw:
         return (lifted[:1], shifts[:1]) if self.rest else (lifted, shifts)
 
     def range_for(self, t: float, s: float, tolerance: float) -> tuple[float, float]:
-        """Return a lower and an upper outcome; the part of m(t) from beyond them is about ``tolerance m(t)``.
+        """Return a lower and an upper outcome such that the part of m(t) from beyond them is about ``tolerance m(t)``.
 
-        It serves heights up to s on the line Re z = t.
+        The range is sufficient for heights up to s on the line Re z = t.
         """
         depth = -math.log(tolerance) + math.log(4 + 2 * t + 2 * s)
-        plain = depth + np.log(np.array(self.weights))  # of the first-order terms
+        plain = depth + np.log(np.array(self.weights))  # depth of the first-order terms
         first = np.where(plain > 0, np.array(self.shifts) + _far(plain), 0.0)
         high = max(float(_far(depth)), float(first.max()))
         if self.kind is Kind.ADD:
@@ -336,7 +340,7 @@ class MixtureLaw:
         return float(np.logaddexp(log_tail(low), above)) + self._log_ratio(t) + SPARE
 
     def _log_ratio(self, t: float) -> float:
-        """Return the log of a bound on ``g(-x)^-t`` for replace-one, else 0."""
+        """Return the log of a bound on ``g(-x)^-t`` for replace-one, and 0 for the other directions."""
         return -t * math.log(self.rest) * (1 + SPARE) if self.kind is Kind.REPLACE else 0.0
 
     def _log_g(self, x: float) -> float:

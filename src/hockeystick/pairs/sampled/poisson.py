@@ -1,12 +1,12 @@
-"""Poisson subsampling of any base pair, for removing and for adding a record.
+"""The pairs of Poisson sampling of any base pair, for removing and for adding a record.
 
-Zhu, Dong, Wang 2022 [ZDW22], Theorem 11: let W dominate the law with the record and O the law without it.
-After including each record independently with probability q the pairs are
+Zhu, Dong, Wang 2022 [ZDW22], Theorem 11: let the base pair (W, O) dominate the mechanism, with W the law with the
+record and O the law without it. If each record is included independently with probability q, the pairs are
 
 - remove: P = (1 - q) O + q W, Q = O, with loss ``psi(l) = log(1 - q + q e^l)``, l the base loss ``log dW/dO``;
 - add: P = O, Q = (1 - q) O + q W, with loss ``-psi(l)``.
 
-Numerics: psi and its inverse are written so that the absolute error stays a few units of ``|psi|`` however small q is.
+Numerics: psi and its inverse are computed such that the error of psi is a few units of ``|psi|``, however small q is.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import SampledTransform, Transform
 
-SAMPLED_SECONDS = 0.003  # time of the moments of one kind of sampled round, in one direction
-HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is computed directly
+SAMPLED_SECONDS = 0.003  # seconds that one search spends on the moments of one kind of sampled round, in one direction
+HALF, LARGE = 0.5, 500.0  # largest rate and largest loss for which ``log(1 + q (e^l - 1))`` is computed directly
 
 
 class BasePart(SmoothPart, Protocol):
-    """A smooth part that also knows its density under Q."""
+    """A smooth part that also gives the density under Q."""
 
     def log_q(self, x: Array) -> Array:
         """The logarithm of the density under Q at each x."""
@@ -65,12 +65,12 @@ def unmixed_loss(psi: Array, rate: float) -> Array:
 
 
 def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
-    """``d psi / d l = q e^(l - psi)``, at most 1."""
+    """Return the slope ``d psi / d l = q e^(l - psi)``, at most 1."""
     return np.exp(np.minimum(math.log(rate) + loss - psi, 0.0))
 
 
 def mixed_units(rate: float) -> float:
-    """Error of psi, in units of ``|psi|``, caused by errors of four units in l and in q.
+    """Return a bound on the error of psi, in units of ``|psi|``, caused by errors of four units in l and in q.
 
     The part due to l is bounded by ``|l| psi'(l) <= (2 + A) |psi(l)|``, with ``A = log 1/q``. Three cases prove this.
     For l < 0, psi is convex and psi(0) = 0, so that ``|l| psi' <= |psi|``. For ``0 < l <= 1 + A``,
@@ -84,9 +84,9 @@ def mixed_units(rate: float) -> float:
 
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
-    """Error of psi from a relative error of one unit round-off in q: ``q |e^l - 1| / e^psi``; large for q near 1.
+    """Return the error of psi, in units, from a relative error of one unit in q: ``q |e^l - 1| / e^psi``.
 
-    A rate of 1 is exact.
+    The error is large for q near 1. A rate of 1 is exact, so its error is 0.
     """
     if rate == 1:
         return np.zeros_like(loss)
@@ -96,7 +96,7 @@ def rate_error(loss: Array, psi: Array, rate: float) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class PoissonSmooth:
-    """The densities after sampling; ``sign`` is +1 for removing a record and -1 for adding one.
+    """The densities after Poisson sampling; ``sign`` is +1 for removing a record and -1 for adding a record.
 
     For adding, outcomes have the opposite sign, so that the loss increases with x. At rate 1 the record is in
     every batch, and adding exchanges the two laws of the base.
@@ -107,13 +107,13 @@ class PoissonSmooth:
     sign: int
 
     def log_p(self, x: Array) -> Array:
-        """Log-density under P: for removing a record that of the mixture, for adding one that of the law without it."""
+        """The log-density under P: for removing a record that of the mixture, for adding a record that of O."""
         x = self.sign * x
         without = self.base.log_q(x)
         return without + mixed_loss(self.base.loss(x), self.rate) if self.sign > 0 else without
 
     def log_q(self, x: Array) -> Array:
-        """Log-density under Q, the other of the two laws."""
+        """The log-density under Q: for removing a record that of O, for adding a record that of the mixture."""
         return self.log_p(x) - self.loss(x)
 
     def loss(self, x: Array) -> Array:
@@ -121,11 +121,11 @@ class PoissonSmooth:
         return self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
 
     def log_contrast(self, x: Array) -> Array:
-        """Log of a bound on ``|p - q|``: sampling multiplies ``p - q``, and so the base's bound, by the rate."""
+        """The log of a bound on ``|p - q|``: sampling multiplies ``p - q``, and so the base's bound, by the rate."""
         return math.log(self.rate) + self.base.log_contrast(self.sign * x)
 
     def masses(self, x: Array) -> Masses:
-        """Masses of both laws on either side of each x, mixed from the base's masses."""
+        """The masses of both laws below and above each x, mixed from the base's masses."""
         base = self.base.masses(self.sign * x)
         mixed_below = (1 - self.rate) * base.q_below + self.rate * base.p_below
         mixed_above = (1 - self.rate) * base.q_above + self.rate * base.p_above
@@ -138,7 +138,7 @@ class PoissonSmooth:
         return self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
 
     def loss_error(self, x: Array) -> Array:
-        """Bound on the error of the loss: the base's times the slope of psi, and roundings of psi and of the rate."""
+        """Bound on the error of the loss: the base's bound times the slope of psi, plus roundings of psi and q."""
         x = self.sign * x
         loss = self.base.loss(x)
         psi = mixed_loss(loss, self.rate)
@@ -147,7 +147,7 @@ class PoissonSmooth:
         return error
 
     def log_p_error(self, x: Array) -> Array:
-        """Bound on the error of the log-density: the base's, valid for both of its densities, plus the error of psi."""
+        """Bound on the error of the log-density: the base's bound, valid for W and O, plus the error of psi."""
         return self.base.log_p_error(self.sign * x) + self.loss_error(x)
 
     def growth(self, x: Array) -> Array:
@@ -155,7 +155,7 @@ class PoissonSmooth:
         return self.base.growth(self.sign * x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """The base's interval, mirrored for adding; each law has at most ``exp(log_mass)`` on either side of it."""
+        """Return the base's interval, mirrored for adding; each law has at most ``exp(log_mass)`` on either side of it."""
         low, high = self.base.support(log_mass)
         return (low, high) if self.sign > 0 else (-high, -low)
 
@@ -163,9 +163,9 @@ class PoissonSmooth:
 def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
     """Return the atoms at loss psi, with the mixture (1 - q) Q + q P as the first law and Q as the second.
 
-    The error of the base's loss, ``slip`` and ``units`` of its size, is multiplied by the slope of psi at the loss plus
-    its error, since the slope increases. The logarithm of a sum has at most the error of the logarithms of its terms.
-    Where the base's loss is infinite, psi is exact.
+    The error of the base's loss, ``slip`` plus ``units`` roundings of the loss, is multiplied by the slope of psi at
+    the loss plus its error, since the slope increases. The logarithm of a sum has at most the error of the logarithms
+    of its terms. Where the base's loss is infinite, psi is exact.
     """
     with np.errstate(invalid="ignore"):
         log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
@@ -179,7 +179,7 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
 
 @dataclass(frozen=True, slots=True)
 class _PoissonPair(DominatingPair):
-    """Base class of the pairs for removing and for adding a record; they are computed from the base pair."""
+    """Base class of the pairs for removing and for adding a record, which are computed from the base pair (W, O)."""
 
     base: DominatingPair
     rate: float
@@ -191,7 +191,7 @@ class _PoissonPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """The rate times the variation of the base, as both laws share ``(1 - q) O``."""
+        """Upper bound on the total variation distance: q times the base's bound, as both laws share ``(1 - q) O``."""
         return next_up(self.rate * self.base.variation, 2)
 
     @property
@@ -202,24 +202,25 @@ class _PoissonPair(DominatingPair):
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function; ``None`` if the base has densities and no method for it."""
+        """The characteristic function of the finite losses; ``None`` if it is not known for the base's densities."""
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=self.add)
 
     @property
     def stands_in(self) -> bool:
-        """True if the base has masses that only stand in for outcomes in its tail.
+        """True if the base has atoms that replace outcomes cut off in its tail.
 
-        Where such a mass has loss minus infinity in the base, its loss in the mixture is finite.
+        If such an atom has loss minus infinity in the base, its loss in the mixture is finite.
         """
         return self.base.stands_in
 
     @property
     def limit_variance(self) -> float | None:
-        """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base, in both directions: Bu, Dong, Long, Su 2020 [BDLS20].
+        """Amount that a round adds to ``mu^2`` in the central limit theorem (Bu, Dong, Long, Su 2020 [BDLS20]).
 
-        Infinite if it exceeds the range of a double; ``None`` if the base has infinite losses.
+        In both directions it is ``q^2 chi^2`` with ``chi^2 = E_P e^L - 1`` of the base. It is infinite if it exceeds
+        the range of a double, and ``None`` if the base has infinite losses.
         """
         if np.isinf(self.base.atoms.loss).any():
             return None
@@ -230,7 +231,7 @@ class _PoissonPair(DominatingPair):
         return math.exp(log) if log < LARGEST else math.inf
 
     def sampled_transform(self, rate: float, add: bool) -> SampledTransform | None:
-        """Return the characteristic function after a second sampling of a removed record: the rates are multiplied."""
+        """Return the characteristic function after a second sampling, for remove only: the rates are multiplied."""
         return None if self.add else self.base.sampled_transform(rate * self.rate, add)
 
     def _slope(self, loss: float) -> float:
@@ -239,7 +240,7 @@ class _PoissonPair(DominatingPair):
         return float(mixed_slope(at, mixed_loss(at, self.rate), self.rate)[0]) if loss < math.inf else 1.0
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t) after sampling: from the atoms, or the smaller of a computed bound and a rough one."""
+        """Upper bound on K(t) after sampling, from the atoms or as the smaller of a computed and a rough bound."""
         if self.base.smooth is None:
             return self.atoms.log_moment(t)
         mix = moment.mixture_add if self.add else moment.mixture_remove
@@ -256,7 +257,7 @@ class _PoissonPair(DominatingPair):
 
 @dataclass(frozen=True, slots=True)
 class PoissonRemovePair(_PoissonPair):
-    """((1 - q) O + q W, O), for the base pair (W, O) and 0 < q < 1."""
+    """The pair ((1 - q) O + q W, O) of removing a record, for the base pair (W, O) and the rate 0 < q < 1."""
 
     add: ClassVar[bool] = False
 
@@ -270,12 +271,12 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The base's range of losses, mapped by psi; where only Q has mass, the loss is ``log(1 - q)``."""
+        """The base's range of losses, mapped by psi; where only O has mass, the loss is ``log(1 - q)``."""
         return _psi_range(self.base, self.rate)
 
     @property
     def supremum_error(self) -> float:
-        """The error of the largest loss: the base's error times the slope of psi, plus roundings of psi."""
+        """Bound on the error of the largest loss: the base's bound times the slope of psi, plus roundings of psi."""
         passed_on = self._slope(self.base.loss_range[1]) * self.base.supremum_error
         return passed_on + rounding_of(self.loss_range[1], mixed_units(self.rate))
 
@@ -286,19 +287,19 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho and the rho from the range of a bounded loss."""
+        """A rho of zero-concentrated privacy: the base's rho or the rho of a bounded loss, whichever is smaller."""
         return min(self.base.rho, super(PoissonRemovePair, self).rho)
 
 
 @dataclass(frozen=True, slots=True)
 class PoissonAddPair(_PoissonPair):
-    """(O, (1 - q) O + q W), for the base pair (W, O) and 0 < q < 1."""
+    """The pair (O, (1 - q) O + q W) of adding a record, for the base pair (W, O) and the rate 0 < q < 1."""
 
     add: ClassVar[bool] = True
 
     @property
     def atoms(self) -> Atoms:
-        """The base's atoms at loss -psi, in increasing order; outcomes that only W has have no mass under P."""
+        """The base's atoms at loss -psi, in increasing order; an outcome that only W has is an atom without P-mass."""
         atoms = self.base.atoms
         if not atoms.loss.size:
             return atoms
@@ -313,7 +314,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def supremum_error(self) -> float:
-        """The error of the largest loss, including the rounding of ``-log(1 - q)``."""
+        """Bound on the error of the largest loss, including the rounding of ``-log(1 - q)``."""
         least, atoms = self.base.loss_range[0], self.base.atoms.finite()
         error = rounding_of(self.loss_range[1], mixed_units(self.rate))
         if math.isfinite(least):
@@ -328,7 +329,7 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of two rho: that of the base with P and Q exchanged, and that from the range of a bounded loss.
+        """A rho of zero-concentrated privacy, the smaller of the exchanged base's rho and the rho of a bounded loss.
 
         By convexity the mixture is no farther from O than W is, if W has all outcomes of O. Outcomes that W lacks have
         infinite loss in the exchanged base, and its rho ignores them. Here their loss is ``-log(1 - q)``, so only the

@@ -1,6 +1,6 @@
-"""Poisson-subsampled Gaussian under replacement of one record.
+"""The pair of the Poisson-sampled Gaussian mechanism when one record is replaced.
 
-P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the old and the new contribution point in opposite
+P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the old and the new contribution have opposite
 directions. The pair dominates by Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13. It is its own mirror
 image (x -> -x).
 
@@ -27,13 +27,13 @@ from hockeystick.pairs.sampled.poisson import SAMPLED_SECONDS, mixed_loss, mixed
 
 
 def _log_sinh(x: Array) -> Array:
-    """``log(sinh x)`` for x > 0 without overflow."""
+    """Return ``log(sinh x)`` for x > 0, computed without overflow."""
     return x + np.log(-0.5 * np.expm1(-2 * x))
 
 
 @dataclass(frozen=True, slots=True)
 class SubstitutionSmooth:
-    """The densities of the two mixtures, and their loss: the difference of ``mixed_loss`` towards +mu and -mu."""
+    """The densities of the two mixtures; the loss is the difference of ``mixed_loss`` for the means +mu and -mu."""
 
     mu: float
     rate: float
@@ -55,7 +55,7 @@ class SubstitutionSmooth:
         return math.log(self.rate) - HALF_LOG_TWO_PI + towards
 
     def masses(self, x: Array) -> Masses:
-        """Masses of both mixtures on either side of each x."""
+        """The masses of both mixtures below and above each x."""
         from scipy.special import ndtr
 
         q = self.rate
@@ -89,22 +89,22 @@ class SubstitutionSmooth:
         return self._terms_error(x) + self._terms_error(-x)
 
     def log_p_error(self, x: Array) -> Array:
-        """Bound on the error of the log-density: roundings of x, of its square and of psi."""
+        """Bound on the error of the log-density, from the roundings of x, of its square and of psi."""
         return 8 * np.square(np.abs(x) + self.mu) + 8 + self._terms_error(x)
 
     def growth(self, x: Array) -> Array:
-        """Growth constant of a normal density around the farthest of the three means."""
+        """The growth constant of a normal density around the farthest of the means 0, mu and -mu."""
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return an interval beyond which the two normal terms of P, with means 0 and mu, have at most this mass."""
+        """Return an interval beyond which, on each side, P has at most ``exp(log_mass)``; P's means are 0 and mu."""
         r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
 
 @dataclass(frozen=True, slots=True)
 class PoissonSubstitutionPair(DominatingPair):
-    """((1 - q) N(0) + q N(mu), (1 - q) N(0) + q N(-mu)), for 0 < q < 1."""
+    """The pair ((1 - q) N(0) + q N(mu), (1 - q) N(0) + q N(-mu)) of a replaced record, for the rate 0 < q < 1."""
 
     mu: float
     rate: float
@@ -112,11 +112,11 @@ class PoissonSubstitutionPair(DominatingPair):
     seconds: ClassVar[float] = SAMPLED_SECONDS
 
     atoms: ClassVar[Atoms] = Atoms.none()
-    """The pair has no atoms."""
+    """Empty arrays, because the pair has no atoms."""
 
     @property
     def smooth(self) -> SubstitutionSmooth:
-        """The smooth part is the whole pair."""
+        """The densities of both mixtures, which are the whole pair."""
         return SubstitutionSmooth(self.mu, self.rate)
 
     loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
@@ -124,20 +124,23 @@ class PoissonSubstitutionPair(DominatingPair):
 
     @property
     def variation(self) -> float:
-        """The rate, as both laws share ``(1 - q) N(0)``."""
+        """The rate q, an upper bound on the total variation distance, as both laws share ``(1 - q) N(0)``."""
         return next_up(self.rate)
 
     @property
     def transform(self) -> MixtureTransform:
-        """The characteristic function, by the trapezoid rule."""
+        """The characteristic function of the loss, computed by the trapezoid rule."""
         return MixtureTransform.sampled(self.mu, self.rate, Kind.REPLACE)
 
     @property
     def rho(self) -> float:
-        """A rho: that of the two farthest components, 2 mu apart, as ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
+        """A rho of zero-concentrated privacy: that of N(mu) against N(-mu), the components that are farthest apart.
+
+        It holds because ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex.
+        """
         return concentrated.gaussian(2 * self.mu)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): the smaller of a bound by the trapezoid rule and a rough one."""
+        """Upper bound on K(t): the smaller of a bound by the trapezoid rule and a rough bound."""
         rough = moment.mixture_replace(self.mu, self.rate, t)
         return min(self.transform.log_moment(t), rough)

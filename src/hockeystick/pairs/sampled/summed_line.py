@@ -4,8 +4,8 @@ Each node has a weight w, a tilted weight ``w e^a`` and a loss L. Then
 
     m(t + is) = constant + sum w e^a (e^(isL) - 1) ,
 
-As long as ``m(t) - 1`` is small, ``m - 1`` takes the place of m here, and the constant is ``m(t) - 1``. Otherwise all
-is divided by ``e^top``, and the constant is ``e^-top m(t)``.
+As long as ``m(t) - 1`` is small, ``m - 1`` is computed in place of m, and the constant is ``m(t) - 1``. Otherwise all
+terms are divided by ``e^top``, and the constant is ``e^-top m(t)``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hockeystick.pairs.transform import Transform, line_upper, safe_log, safe_lo
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LARGE = 2.0  # log m(t) from which on m(t) takes the place of m(t) - 1
-MAX_NODES = 1 << 21  # beyond, a line is refused
-KEPT_BOUNDS = 512  # cached bounds on K: they recur when rounds are added one by one with a query after each
+LARGE = 2.0  # log m(t) above which ``e^-top m`` is computed in place of ``m - 1``
+MAX_NODES = 1 << 21  # most nodes of a line: a line that needs more is not available
+KEPT_BOUNDS = 512  # number of cached bounds on K: they recur when rounds are added one by one with a query after each
 
 
 class SummedLine(ABC):
-    """K on Re z = t by a sum over nodes, which are computed at the first use.
+    """The function K on Re z = t, computed by a sum over nodes; the nodes are computed at the first use.
 
     Attributes:
         nodes: number of nodes.
@@ -68,7 +68,7 @@ class SummedLine(ABC):
         """
 
     def _drifted(self, values: ComplexArray, s: Array) -> ComplexArray:
-        """Return ``e^-top m`` or ``m - 1``, as ``large`` tells, at each s.
+        """Return ``e^-top m`` if ``large`` is True, and ``m - 1`` if not, at each s.
 
         Args:
             values: the sum over ``e^(isL) - 1`` at each s.
@@ -81,7 +81,10 @@ class SummedLine(ABC):
         return cost(self.nodes, count) if self.usable else math.inf
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Return K and bounds on its errors at each ``s = j step``; all are infinite if the sum would take too long."""
+        """Return K and bounds on its errors at each ``s = j step``, j < count.
+
+        All values and bounds are infinite if the sum would take too long.
+        """
         out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         if not self.usable:
             return out_of_reach
@@ -103,6 +106,6 @@ class SummedLine(ABC):
 
 @lru_cache(maxsize=KEPT_BOUNDS)
 def kept_upper(transform: Transform, t: float, tolerance: float) -> float:
-    """Return the upper bound on K(t) from a line with the given tolerance, and cache it; ``inf`` if there is none."""
+    """Return the upper bound on K(t) from a line with the given tolerance, cached; ``inf`` if there is no such line."""
     bound = line_upper(transform.line(t, 0.0, tolerance))
     return bound if math.isfinite(bound) else math.inf

@@ -1,9 +1,9 @@
 """The dominating pair of normal noise on a batch of fixed size when one record's contribution is set to zero.
 
-The record keeps its place. With probability q it is in the batch, and contributes x on one dataset and 0 on the other.
-Otherwise another record takes its place in the batch, and contributes y. Norms are at most 1, and mu is that bound in
-units of the noise. Let all other records of the batch be given, y included, and measure the output from the sum of all
-contributions but y. Then the two laws are
+The record keeps its place in the dataset. With probability q it is in the batch, and contributes x on one dataset and 0
+on the other. Otherwise another record, which contributes y, is in the batch instead. Norms are at most 1, and mu is
+this bound in units of the noise. Let y and all other records of the batch be given, and subtract the sum of all
+contributions except y from the output. Then the two laws are
 
     with:  P = (1 - q) N(y) + q N(x),        zeroed:  Q = (1 - q) N(y) + q N(0).
 
@@ -14,10 +14,10 @@ a bound for all such P and Q is a bound for the round. By advanced joint convexi
     H_b(P || Q) = q H_a(N(x) || (1 - beta) N(y) + beta N(0)) <= q H_a(N(0) || (1 - beta) N(2 mu) + beta N(mu)),
     H_b(Q || P) = q H_a(N(0) || (1 - beta) N(y) + beta N(x)) <= q H_a(N(0) || N(mu)) .
 
-The first inequality holds after a shift by -x, as ``|y - x| <= 2`` and ``|x| <= 1``; the second as ``|x|, |y| <= 1``.
-Both use that the divergence between a mixture of normal laws and one normal law grows with the norm of every shift
-(``pairs/mixture.py``, in both orders of the laws). Both are *attained*: the first where ``y = -x``, the second where
-``y = x``. So the worst one-round curves are
+The first inequality holds after a shift by -x, as ``|y - x| <= 2`` and ``|x| <= 1``; the second holds as ``|x|, |y| <=
+1``. Both inequalities use that the divergence between a mixture of normal laws and one normal law grows with the norm
+of every shift (``pairs/mixture.py``, in both orders of the laws). Both are *attained*: the first where ``y = -x``, the
+second where ``y = x``. So the worst one-round curves are
 
     zero-out:  b >= 1: ``H_b((1 - q) N(0) + q N(2 mu) || (1 - q) N(0) + q N(mu))``,
                b < 1:  ``1 - b + b H_(1/b)((1 - q) N(0) + q N(mu) || N(0))``, which is that of an added record;
@@ -27,8 +27,8 @@ Each curve is made from two pairs of mixtures, one for ``b >= 1`` and one for ``
 ``q TV(N(0), N(mu))``. At every b, the curve is the largest of the curves of all instances. So it is convex, and it is
 the curve of a pair with three parts: the outcomes of positive loss of the first pair, the mirror image of the outcomes
 of positive loss of the second pair, and the remaining mass at loss 0. The pair dominates every instance at every b, so
-that rounds compose (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10). Which instance is the worst of many rounds is not known,
-as for a replaced record.
+that rounds compose (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10). As for a replaced record, the worst instance of many
+rounds is not known.
 
 The curve is nowhere above that of a *replaced* record (``fixed_size_pair.py``, at the distance 2 mu), because each of
 its two parts gets no smaller if mu becomes 2 mu and the mixture becomes one law. So moments are at most those of a
@@ -57,15 +57,15 @@ from hockeystick.pairs.sampled.fixed_size_pair import REST_UP, WithoutReplacemen
 from hockeystick.pairs.sampled.poisson import LARGE, SAMPLED_SECONDS, unmixed_loss
 
 STEEP = 1.0
-"""Loss from which on the inverse is computed relative to the loss."""
+"""Loss above which the inverse is computed relative to the loss."""
 
 CARE = 8.0
-"""Relative error, in units, of a parameter, an outcome or their product."""
+"""Bound on the relative error, in units, of a parameter, an outcome or their product."""
 
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """The part with loss at least 0 of (1 - q) N(0) + q N(c) against (1 - q) N(0) + q N(d).
+    """The part of (1 - q) N(0) + q N(c) against (1 - q) N(0) + q N(d) in which the loss is at least 0.
 
     An outcome is given by z, its distance from the outcome of loss 0.
 
@@ -91,11 +91,11 @@ class Half:
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI + (ratio if shift else 0.0)
 
     def log_p(self, z: Array) -> Array:
-        """The log-density of the law with the farther shift."""
+        """The log-density at z of the first law, whose shift is c."""
         return self._mixed(z, self.far, self.near)
 
     def log_q(self, z: Array) -> Array:
-        """The log-density of the law with the nearer shift."""
+        """The log-density at z of the second law, whose shift is d."""
         return self._mixed(z, self.near, self.far)
 
     def _odds(self, z: Array) -> Array:
@@ -103,7 +103,7 @@ class Half:
         return self.near * (z + 0.5 * self.far) + (math.log(self.rate) - math.log1p(-self.rate))
 
     def loss(self, z: Array) -> Array:
-        """``log(1 + s (e^((c - d) z) - 1))``, 0 at 0."""
+        """The loss ``log(1 + s (e^((c - d) z) - 1))``, which is 0 at z = 0; s is the share in the module docstring."""
         gap, odds = (self.far - self.near) * z, self._odds(z)
         log_share, log_rest = -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
         with np.errstate(over="ignore"):
@@ -111,7 +111,7 @@ class Half:
         return np.where(gap > LARGE, np.logaddexp(log_rest, log_share + gap), plain)
 
     def outcome(self, loss: Array) -> Array:
-        """Return the z at which the loss takes each given value, which must be at least 0."""
+        """Return the z of each given loss; losses must be at least 0."""
         if not self.near:
             return unmixed_loss(loss, self.rate) / self.far
         log_k = math.log(self.rate) - math.log1p(-self.rate) + self.near * self.near
@@ -125,7 +125,7 @@ class Half:
         return np.where(loss > STEEP, beyond, close) / self.near
 
     def log_contrast(self, z: Array) -> Array:
-        """Log of a bound on ``|p - q|``: q times the sum of the two shifted normal densities."""
+        """The log of a bound on ``|p - q|``: the rate q times the sum of the two shifted normal densities."""
         x = self.start + z
         both = np.logaddexp(-0.5 * np.square(x - self.far), -0.5 * np.square(x - self.near))
         return math.log(self.rate) + both - HALF_LOG_TWO_PI
@@ -151,8 +151,8 @@ class Half:
     def loss_error(self, z: Array) -> Array:
         """Bound on the error of the loss, from roundings of the exponent, of the share s, and of the loss itself.
 
-        The first are multiplied by the slope of the loss in the exponent, the second by ``1 - e^-loss``, the derivative
-        of the loss in the logarithm of s.
+        Roundings of the exponent are multiplied by the slope of the loss in the exponent. Those of s are multiplied by
+        ``1 - e^-loss``, the derivative of the loss in the logarithm of s.
         """
         loss, gap, odds = self.loss(z), (self.far - self.near) * z, np.abs(self._odds(z))
         slope = np.exp(np.minimum(-np.logaddexp(0.0, -self._odds(z)) + gap - loss, 0.0))
@@ -171,11 +171,11 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class HalvesSmooth:
-    """The smooth part of a pair in two halves: one of positive losses, and one of negative losses, stored mirrored.
+    """The smooth part of a pair in two halves, of positive losses and of negative losses.
 
     Attributes:
         right: the half of positive losses; its first law is P.
-        left: the mirror image of the half of negative losses: losses with their signs changed, so that its second law
+        left: the mirror image of the half of negative losses, in which losses have their signs changed; its second law
             is P.
     """
 
@@ -186,7 +186,7 @@ class HalvesSmooth:
     """The outcome of loss 0 at which the two halves meet."""
 
     def log_p(self, x: Array) -> Array:
-        """Log-density under P: of the right half's first law for x >= 0, and of the left half's second law below."""
+        """The log-density under P: the right half's first law for x >= 0, and the left half's second law for x < 0."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.log_p(z), self.left.log_q(z))
 
@@ -196,12 +196,12 @@ class HalvesSmooth:
         return np.where(x >= 0, self.right.loss(z), -self.left.loss(z))
 
     def log_contrast(self, x: Array) -> Array:
-        """Log of a bound on ``|p - q|``: that of the half on whose side x lies."""
+        """The log of a bound on ``|p - q|``, from the right half where x >= 0 and from the left half where x < 0."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.log_contrast(z), self.left.log_contrast(z))
 
     def masses(self, x: Array) -> Masses:
-        """Masses of both laws on either side of each x; tails are rounded in the direction of a less private pair."""
+        """The masses of both laws below and above each x; tails are rounded in the direction of a less private pair."""
         z, origin = np.abs(x), np.zeros(1)
         (right_p, right_q), (left_p, left_q) = self.right.above(z), self.left.above(z)
         (near_p, near_q), (far_p, far_q) = self.right.between(z), self.left.between(z)
@@ -219,27 +219,27 @@ class HalvesSmooth:
         return np.where(loss >= 0, self.right.outcome(size), -self.left.outcome(size))
 
     def loss_error(self, x: Array) -> Array:
-        """Bound on the error of the loss: that of the half on whose side x lies."""
+        """Bound on the error of the loss, from the right half where x >= 0 and from the left half where x < 0."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.loss_error(z), self.left.loss_error(z))
 
     def log_p_error(self, x: Array) -> Array:
-        """Bound on the error of the log-density: that of the half on whose side x lies."""
+        """Bound on the error of the log-density, from the right half for x >= 0 and from the left half for x < 0."""
         z = np.abs(x)
         return np.where(x >= 0, self.right.log_p_error(z), self.left.log_p_error(z))
 
     def growth(self, x: Array) -> Array:
-        """Growth constant of normal densities around the farthest centre."""
+        """The growth constant of normal densities around the farthest centre."""
         return np.abs(x) + max(self.right.start + self.right.far, self.left.start + self.left.far)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Interval that reaches as far as each half."""
+        """Return an interval around 0, whose two parts are the ranges of the left and of the right half."""
         return -self.left.reach(log_mass), self.right.reach(log_mass)
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroedPair(DominatingPair):
-    """The pair of the module docstring: it dominates every instance, and at every b some round attains its curve.
+    """The dominating pair of a round on a batch of fixed size when a contribution is set to zero (see the module).
 
     Attributes:
         mu: the norm bound of one record, in units of the noise.
@@ -258,7 +258,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The atom at loss 0, which has the remaining mass under both laws."""
+        """The atom at loss 0 with the remaining mass, which is the same under both laws."""
         from scipy.special import ndtr
 
         rest = (1 - self.rate) * max(float(ndtr(0.5 * self.mu) - ndtr(-1.5 * self.mu)), 0.0) + REST_UP
@@ -284,8 +284,8 @@ class ZeroedPair(DominatingPair):
         return self._replaced.rho
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t): that of a replaced record, whose curve is higher at every b.
+        """Upper bound on K(t): the bound for a replaced record, whose curve is at least as high at every b.
 
-        This is a bound because moments of t > 0 are integrals of the curve.
+        This is a bound on K(t) because, for t > 0, the moment is an integral of the curve with positive weights.
         """
         return self._replaced.log_moment(t)
