@@ -54,10 +54,10 @@ from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import largest_curve
 
 STEPS = 32
-"""Grid steps N per epsilon: the curve is about 1e-3 above the optimum in epsilon."""
+"""Number N of grid steps per epsilon, with which the epsilon of a block is about 1e-3 above the optimum."""
 
 MOST_ROUNDS = 16
-"""Most rounds in one block: more rounds are split into several blocks and a remainder."""
+"""Largest number of rounds in one block: more rounds are split into several blocks and a remainder."""
 
 LEAST = Fraction(1, 500)
 """Least epsilon of rounds in a block: below it, roundings outweigh the gain."""

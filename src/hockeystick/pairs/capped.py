@@ -5,8 +5,8 @@ Let D(eps) be delta for all outcomes, and let D'(eps) be delta for those outcome
 
     D'(eps) <= D(eps) <= D'(eps) + sum of the masses left out under P, over all rounds .
 
-Here each outcome is kept with a certain probability (``sampled/capped_law.py``), and an observer sees whether it is
-kept. An outcome that is not kept adds between 0 and its mass to D.
+Here each outcome is kept with a certain probability (``sampled/capped_law.py``), and the choice is revealed. An outcome
+that is not kept adds between 0 and its mass to D.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ LOWEST = -800.0  # log-mass below which outcomes near the least loss are dropped
 
 @dataclass(frozen=True, slots=True)
 class CappedPair(DominatingPair):
-    """The part of a pair that consists of the outcomes that are kept; the total mass under P is below 1.
+    """The part of the pair of a sampled Gaussian round that remains if extremely improbable outcomes are left out.
+
+    The total mass under P is below 1.
 
     Attributes:
-        capped: the law of its losses.
+        capped: the law of the losses that are kept.
     """
 
     capped: CappedTransform
@@ -52,7 +54,7 @@ class CappedPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``log(1 - q)`` and infinity, because even outcomes in the tail are kept with a tiny probability."""
+        """The bounds ``log(1 - q)`` and infinity: even outcomes in the tail are kept with a tiny probability."""
         return math.log1p(-self.capped.law.rate), math.inf
 
     def log_moment(self, t: float) -> float:

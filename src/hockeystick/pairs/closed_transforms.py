@@ -31,7 +31,7 @@ class QuadraticTransform(Transform):
 
     @property
     def cost(self) -> float:
-        """One evaluation per edge: the bound is a closed form."""
+        """Number of evaluations per edge: 1, because the bound is a closed form."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -48,7 +48,7 @@ class QuadraticLine:
     t: float
 
     def cost(self, count: int) -> float:
-        """One evaluation per point: K is a polynomial."""
+        """Number of evaluations for ``count`` points: one per point, because K is a polynomial."""
         return float(count)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -98,7 +98,7 @@ class AtomTransform(Transform):
 
     @property
     def cost(self) -> float:
-        """One evaluation per edge: the bound is 0 everywhere."""
+        """Number of evaluations per edge: 1, because the bound is 0 everywhere."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:

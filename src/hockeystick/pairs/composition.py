@@ -115,7 +115,7 @@ class RenyiComposition:
 
     @cached_property
     def _masses(self) -> list[tuple[float, int]]:
-        """``(p_inf, count)`` for each kind of round whose probability ``p_inf`` of infinite loss is positive."""
+        """List of (p_inf, count) for each kind of round whose probability ``p_inf`` of infinite loss is positive."""
         found = ((pair.infinite_mass, count) for pair, count in self.rounds)
         return [(mass, count) for mass, count in found if mass]
 
@@ -133,7 +133,7 @@ class RenyiComposition:
 
     @property
     def infinite_mass(self) -> float:
-        """``P(some round has infinite loss) = 1 - prod (1 - p_inf)^count``, to a few roundings."""
+        """The probability ``1 - prod (1 - p_inf)^count`` that some round has infinite loss, to a few roundings."""
         return -math.expm1(self.log_finite_mass)
 
     @property

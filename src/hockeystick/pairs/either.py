@@ -77,7 +77,7 @@ class EitherEnvelope:
         return sum(envelope.cost for envelope in self.envelopes)
 
     def log_bound(self, edges: Array) -> Array:
-        """Return ``log(1 - sum_i s_i (1 - rho_i))`` at each edge, rounded up: s_i is a share, rho_i a part's bound."""
+        """Return ``log(1 - sum_i s_i (1 - rho_i))`` at each edge, rounded up (see the module)."""
         fall: Array = np.zeros(len(edges))
         for share, envelope in zip(self.shares, self.envelopes, strict=True):
             fall += share * -np.expm1(envelope.log_bound(edges))
@@ -169,7 +169,7 @@ class EitherPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """The largest ``supremum_error`` of the parts."""
+        """Bound on the rounding error of the largest loss: the largest of the parts' bounds."""
         return max(part.supremum_error for part in self.parts)
 
     @property

@@ -97,5 +97,5 @@ ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactFinite | ExactDiscre
 
 
 def sampled(base: ExactRound | None, rate: Fraction) -> ExactRound | None:
-    """Return ``base`` on a batch that a record enters with probability rate; ``None`` if proofs do not support it."""
+    """Return the round ``base`` with the given sampling rate; ``None`` if proofs do not support the sampled round."""
     return None if base is None or isinstance(base, ExactLaplace) else replace(base, rate=rate)

@@ -144,7 +144,7 @@ def gathered(composition: Composition) -> Gathered:
 
 
 def _gathered(composition: Composition, families: list[Family | None]) -> tuple[Composition, Composition]:
-    """Return two compositions of few kinds of rounds: one that ``composition`` dominates, and one that dominates it."""
+    """Return two compositions of few kinds: the first is dominated by ``composition``, the second dominates it."""
     boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
     milder: list[tuple[DominatingPair, int]] = []
     for family, (pair, count) in zip(families, composition.rounds, strict=True):
@@ -199,9 +199,9 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     """Return boxes in parameter space that contain all pairs of each family.
 
     A box is (constructor, least value of each parameter, largest value of each parameter, number of rounds within). The
-    spread of a box is the largest difference, over its parameters, of the logarithms of the largest and the least
-    value. Each step takes the box with the largest product of spread and number of rounds, and halves it along the
-    parameter with that difference.
+    spread of a parameter is the difference of the logarithms of its largest and its least value. The spread of a box is
+    that of its widest parameter. Each step takes the box with the largest product of spread and number of rounds, and
+    halves it along its widest parameter.
     """
     import heapq  # late: few plans have so many kinds
 

@@ -73,7 +73,7 @@ class GaussianLocation:
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return ``[-r, mu + r]``, where the normal tail bound ``Phi(-r) <= exp(-r^2/2)`` determines r."""
+        """Return ``(-r, mu + r)``, with r large enough that ``Phi(-r) <= exp(-r^2/2) <= exp(log_mass)``."""
         r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
@@ -93,7 +93,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def smooth(self) -> GaussianLocation:
-        """The densities of both laws, which are the whole pair."""
+        """The densities of both laws, which have all the mass."""
         return GaussianLocation(self.mu)
 
     loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf

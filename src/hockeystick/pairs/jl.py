@@ -34,7 +34,7 @@ from hockeystick.pairs.base import Array
 from hockeystick.pairs.knots import Cells, KnottedPair, spread_above
 
 ACCURACY = 4e-14
-"""Relative error of the masses: twice that of chi-squared and normal laws as measured by a test."""
+"""Assumed relative error of the masses: twice the error that a test measures for chi-squared and normal laws."""
 
 FAILED = 1e-18  # mass of X below the lowest cell, and mass of losses above the last cell
 CELLS = 1500  # number of cells of X

@@ -35,7 +35,7 @@ class JointPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Not available for the product.
+        """Not available, because the law of the product's loss is not computed.
 
         Raises:
             NotApplicableError: always.
@@ -44,7 +44,7 @@ class JointPair(DominatingPair):
 
     @property
     def smooth(self) -> None:
-        """Not available for the product.
+        """Not available, because the law of the product's loss is not computed.
 
         Raises:
             NotApplicableError: always.

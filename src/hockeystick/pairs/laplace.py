@@ -166,7 +166,7 @@ class LossWindow(DominatingPair):
 class LaplacePair(LossWindow):
     """The pair of Laplace noise: P = Lap(distance, scale) and Q = Lap(0, scale).
 
-    It is a window of losses with w = theta = distance / scale, P-mass 1/2 at theta, and no infinite losses.
+    The largest loss is theta = distance / scale, P has mass 1/2 at this loss, and no loss is infinite.
     """
 
     distance: float

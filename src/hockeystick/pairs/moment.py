@@ -109,7 +109,7 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
     """Rough upper bound on K(t) for replacing a record in a sampled Gaussian round: the smaller of two bounds.
 
     As ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex, the Gaussian pair at distance 2 mu with probability q gives one
-    bound. The other follows as the second mixture is at least (1 - q) times the law without the record.
+    bound. The other bound holds because the density of Q is at least (1 - q) times that of N(0, 1).
     """
     apart = log_mixture(rate, gaussian(2 * mu, t))
     one_sided = mixture_remove(lambda order: gaussian(mu, order), rate, t) - t * math.log1p(-rate)

@@ -79,9 +79,7 @@ def _hull(points: Iterable[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, F
 
 
 def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> FinitePair | None:
-    """Return the pair whose trade-off function is linear between given corners.
-
-    ``None`` if this function is not convex.
+    """Return the pair whose trade-off function is linear between given corners; ``None`` if it is not convex.
 
     Args:
         alphas: rates of false alarms, increasing from 0.

@@ -73,7 +73,7 @@ def terms(atoms: int, rounds: int) -> int:
 
 @lru_cache(maxsize=4)
 def _log_factorials(most: int) -> Array:
-    """Return ``log n!`` for n from 0 to ``most``: from whole numbers up to 100, by Stirling's series beyond.
+    """Return ``log n!`` for n from 0 to ``most``, by Stirling's series for n above 100.
 
     The remainder of the series after ``1/12n - 1/360n^3 + 1/1260n^5`` is below ``1/1680n^7``, which is 6e-18.
     """

@@ -76,7 +76,7 @@ def epsilon_from(moment: Callable[[float], float], log_delta: float, work: float
 
 
 def epsilon_at(composition: RenyiComposition, t: float, log_delta: float) -> float:
-    """Return the least epsilon >= 0 at which order ``1 + t`` bounds log delta of the finite losses by ``log_delta``."""
+    """Return the least epsilon >= 0 at which the bound of the single order ``1 + t`` on log delta is ``log_delta``."""
     return max(_epsilon_at(log_moment(composition, t), t, log_delta), 0.0)
 
 

@@ -68,7 +68,8 @@ def shortened(composition: Composition, log_lost: float) -> Kept:
         log_lost: log of the total P-mass that may be left out over all rounds.
 
     Returns:
-        The shortened rounds; if nothing was left out, the given composition with a ``log_lost`` of minus infinity.
+        The shortened composition, with a bound on the mass left out. If no loss is left out, it is the given
+        composition, with a ``log_lost`` of minus infinity.
     """
     rounds: list[tuple[DominatingPair, int]] = []
     total = -math.inf

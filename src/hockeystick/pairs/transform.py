@@ -63,7 +63,7 @@ class Transform(Protocol):
         ...
 
     def envelope(self, t: float, count: int) -> Envelope:
-        """Return the envelope at t, with a relative error of about 1/count, as it is raised to the power ``count``."""
+        """Return the envelope at t to a relative error of about 1/count; engines raise it to the power ``count``."""
         ...
 
     def upper(self, t: float, slack: float) -> float:

@@ -138,7 +138,7 @@ class WindowEnvelope:
 
     @property
     def cost(self) -> float:
-        """One evaluation per edge: the bound is a closed form."""
+        """Number of evaluations per edge: 1, because the bound is a closed form."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:

@@ -61,7 +61,7 @@ SHARE = 1e-4  # fraction of K(t) by which an upper bound may exceed K(t) if no s
 TOLERANCE = 1e-9  # relative size of the remainders of a line that is used for an upper bound on K(t) alone
 FARTHEST = 300.0  # highest tilt of a line for add
 MANY, RARE = 1000, 1e-3  # above MANY steps, a guide leaves out the values of a step of probability RARE / steps
-OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # a guide's numbers of values of two terms of Lambda; their density near 0
+OF_ONE, OF_OTHERS, CLOSER = 120, 24, 4.0  # in a guide, numbers of values of two terms of Lambda; density near 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class AllocationPair(DominatingPair):
         return (GaussianPair(mu), 1), (AllocationPair(law, self.add), 1)
 
     def log_moment(self, t: float) -> float:
-        """Upper bound on K(t), by quadrature or from integer moments, too large by about SHARE times K(t)."""
+        """Upper bound on K(t), by quadrature or from integer moments; its excess is about SHARE times K(t)."""
         return AllocationTransform(self.law, self.add).upper(t, None)
 
     @property

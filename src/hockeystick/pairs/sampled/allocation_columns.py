@@ -237,7 +237,7 @@ class Columns:
     def _lattice(self, v: Array, scale: float, function: Function, rows: int) -> ComplexArray | None:
         """Return the values of ``function`` with a row for each node in x and a column for each node in v.
 
-        Equal values share their memory. ``None`` if there is no lattice.
+        Equal values share their memory. The result is ``None`` if there is no lattice.
         """
         if not self._node:
             return None

@@ -108,7 +108,7 @@ class AllocationLaw:
     def rho(self) -> float:
         """A rho of zero-concentrated privacy, ``mu^2 / 2``, as for one step that certainly has the record.
 
-        It holds because ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex.
+        This is a bound because ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex.
         """
         return 0.5 * self.mu * self.mu * (1 + SPARE)
 
@@ -119,7 +119,7 @@ class AllocationLaw:
 
     @property
     def like(self) -> AllocationLaw:
-        """The epoch whose law guides searches: here this epoch itself."""
+        """An epoch with a similar law, which engines use to guide searches: here this epoch itself."""
         return self
 
     @property

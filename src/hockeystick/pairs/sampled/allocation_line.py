@@ -121,7 +121,7 @@ class AllocationLine:
         return share - s * angle - self._w * np.log(np.cos(angle))
 
     def _log_share(self, s: Array) -> Array:
-        """``log (Gamma(W) / |Gamma(W + is)|)``."""
+        """Return ``log (Gamma(W) / |Gamma(W + is)|)`` at each height s."""
         return self._log_gamma_w - log_gamma(self._w, s.ravel())[0].real.reshape(s.shape)
 
     def _allowed(self, s: Array) -> Array:

@@ -90,8 +90,8 @@ def on_rays(law: AllocationLaw, n: int, rays: Sequence[Ray], ratio: float) -> li
 def widened(units: Array) -> Array:
     """Return the factor by which a number may exceed its computed size if its logarithm is off by ``units`` roundings.
 
-    The factor is kept within the range of a double. Where it would be larger, the logarithm is about 1e15 times as far
-    below 0, so the number itself is 0.
+    The factor is limited to the range of a double. A larger factor would need a logarithm so far below 0 (about 1e15
+    times the logarithm of the factor) that the number itself is 0.
     """
     return np.exp(np.minimum(UNIT_ROUNDOFF * units, LARGEST))
 

@@ -95,7 +95,7 @@ class RevealedSmooth:
         return np.abs(x) + float(self._columns()[1].max())
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return an interval; the mass of each normal term outside it, times the term's weight, is small enough."""
+        """Return an interval around all centres, from the normal tail bound; terms of small weight need less reach."""
         widths, centres, weights = self._columns()
         share = log_mass - math.log(len(self.shifts))
         depth = np.maximum(np.log(weights) - share, 0.0)

@@ -226,7 +226,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``-b`` and ``b``, where b is the largest loss of a removed record."""
+        """The bounds -b and b, where b is the largest loss of a removed record."""
         high = self._removed.loss_range[1]
         return -high, high
 

@@ -102,7 +102,7 @@ class Panels:
         return out
 
     def log_size(self, s: float) -> Array:
-        """Return the log of a bound on the integral of the modulus at each height; it is for adding a record only."""
+        """Return, for adding a record, the log of a bound on the integral of the modulus at each height."""
         law, t, x = self._law, self._t, self._x
         below = log_tail(float(x[0])) - t * math.log(law.rest) + s * self.first
         above = log_tail(-float(x[-1])) + self._negative[-1:] + s * law.mu * self._y

@@ -27,7 +27,7 @@ class MixtureTransform(MixtureLaw):
 
     @classmethod
     def sampled(cls, mu: float, rate: float, kind: Kind) -> MixtureTransform:
-        """Return the characteristic function of a Poisson-sampled Gaussian round: one term, of the rate as weight."""
+        """Return the characteristic function of a Poisson-sampled Gaussian round: one shifted term, of weight q."""
         return cls((mu,), (rate,), 1 - rate, kind, 4.0)
 
     @property

@@ -233,7 +233,7 @@ class MarkovLaw:
 
     @property
     def log_unit(self) -> Decimal:
-        """``log b``, the logarithm of 1 over the probability of a bin."""
+        """Logarithm of ``1 / w``, where ``w = 1 / b`` is the probability of a bin."""
         return Decimal(self.bins).ln()
 
     @property
@@ -274,7 +274,7 @@ class MarkovLaw:
         return (min(found, self._log_geometric(-alpha)) if alpha < 0 else found) * (1 + SPARE)
 
     def _log_geometric(self, p: float) -> float:
-        """Upper bound on ``log A(-p)`` from the geometric mean: ``p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2``."""
+        """Upper bound on ``log A(-p)`` by the geometric mean of the Y_i: ``p mu^2 g / 2 + p^2 mu^2 Var(mean) / 2``."""
         return p * self.rho + 0.5 * (p * self.mu) ** 2 * self._spreads[1]
 
     def log_whole(self, n: int) -> float:
@@ -291,7 +291,7 @@ class MarkovLaw:
         return 0.5 * mu * mu * alpha * (alpha - 1) * (1 + SPARE) + epoch.log_moment_above(alpha)[0], math.inf
 
     def log_above(self, alpha: float) -> float:
-        """Return an upper bound on ``log A(alpha)``, any real alpha."""
+        """Return an upper bound on ``log A(alpha)`` for any real alpha."""
         return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def reach(self, alpha: float) -> tuple[float, float]:

@@ -89,7 +89,7 @@ class Kind(Enum):
 
 
 class _Ratio:
-    """``log g`` at given points, with the shares of its terms and bounds on rounding errors.
+    """Values of ``log g`` at given points, with the shares of the terms of g and bounds on rounding errors.
 
     Args:
         law: the round.
@@ -351,7 +351,7 @@ class MixtureLaw:
         return top + math.log(math.fsum(math.exp(exponent - top) for exponent in exponents))
 
     def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
-        """Return a bound on the first-order terms of m - 1 from outside [low, high].
+        """Return, for each s, a bound on the part of the first-order terms of m - 1 from outside [low, high].
 
         Below ``low``, where x <= 0, g <= 1. For replace-one, g(-x) below ``low`` behaves as g does above ``-low``.
         """

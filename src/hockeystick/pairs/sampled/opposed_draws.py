@@ -56,7 +56,7 @@ UNITS, SQUARED = 32.0, 8.0
 
 @lru_cache(maxsize=64)
 def opposed_draws(shifts: tuple[float, ...], weights: tuple[float, ...], none: float, cut: float) -> FinitePair:
-    """Return the pair for lower bounds of the module docstring, made of tests between the laws P and Q.
+    """Return a pair for lower bounds: tests between the laws P and Q of the module docstring attain its curve.
 
     Args:
         shifts: k mu for k = 1, 2, ...

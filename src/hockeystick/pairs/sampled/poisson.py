@@ -78,7 +78,8 @@ def mixed_units(rate: float) -> float:
     ``psi >= l - A >= 1`` and ``psi' <= 1``, so that ``l psi' / psi`` is at most ``1 + A``.
 
     The part due to q is ``q |e^l - 1| / g = |1 - 1/g|``, with ``g = e^psi``. For psi > 0 it is at most psi. For psi <
-    0, where ``psi >= log(1 - q)``, it is convex in psi, and so at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
+    0, where ``psi >= log(1 - q)``, this part is convex in psi, and so at most its chord ``q / (1 - q) |psi| / log
+    1/(1-q)``.
     """
     return 4 * (2 - math.log(rate)) + 4 * max(rate / (1 - rate) / -math.log1p(-rate), 1.0)
 
@@ -98,8 +99,8 @@ def rate_error(loss: Array, psi: Array, rate: float) -> Array:
 class PoissonSmooth:
     """The densities after Poisson sampling; ``sign`` is +1 for removing a record and -1 for adding a record.
 
-    For adding, outcomes have the opposite sign, so that the loss increases with x. At rate 1 the record is in
-    every batch, and adding exchanges the two laws of the base.
+    For adding a record, an outcome x is minus an outcome of the base, so that the loss increases with x. At rate 1 the
+    record is in every batch, and adding exchanges the two laws of the base.
     """
 
     base: BasePart
@@ -155,7 +156,7 @@ class PoissonSmooth:
         return self.base.growth(self.sign * x)
 
     def support(self, log_mass: float) -> tuple[float, float]:
-        """Return the base's interval, mirrored for adding; each law has at most ``exp(log_mass)`` on either side of it."""
+        """Return the base's interval, mirrored for adding; each law has at most ``exp(log_mass)`` on either side."""
         low, high = self.base.support(log_mass)
         return (low, high) if self.sign > 0 else (-high, -low)
 
@@ -231,7 +232,10 @@ class _PoissonPair(DominatingPair):
         return math.exp(log) if log < LARGEST else math.inf
 
     def sampled_transform(self, rate: float, add: bool) -> SampledTransform | None:
-        """Return the characteristic function after a second sampling, for remove only: the rates are multiplied."""
+        """Return the characteristic function after a second sampling, which multiplies the rates.
+
+        It is ``None`` for the pair of adding a record, and where the base's is not known.
+        """
         return None if self.add else self.base.sampled_transform(rate * self.rate, add)
 
     def _slope(self, loss: float) -> float:

@@ -136,7 +136,7 @@ class PoissonSubstitutionPair(DominatingPair):
     def rho(self) -> float:
         """A rho of zero-concentrated privacy: that of N(mu) against N(-mu), the components that are farthest apart.
 
-        It holds because ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex.
+        This is a bound because ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex.
         """
         return concentrated.gaussian(2 * self.mu)
 

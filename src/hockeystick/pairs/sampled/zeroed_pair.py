@@ -267,7 +267,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def smooth(self) -> HalvesSmooth:
-        """The two halves; ``restored`` exchanges them."""
+        """The densities of the losses other than 0; the two halves are exchanged if ``restored`` is True."""
         opposite, alone = Half(2 * self.mu, self.mu, self.rate), Half(self.mu, 0.0, self.rate)
         return HalvesSmooth(alone, opposite) if self.restored else HalvesSmooth(opposite, alone)
 
@@ -280,7 +280,7 @@ class ZeroedPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """The rho of a replaced record's pair, as that pair dominates this one."""
+        """A rho of zero-concentrated privacy: that of a replaced record's pair, which dominates this pair."""
         return self._replaced.rho
 
     def log_moment(self, t: float) -> float:
