@@ -3,10 +3,10 @@
 **Shifts of log-concave noise.** Let the law f of the noise be log-concave on the whole numbers (or on the reals). Then
 for every difference d with ``0 <= d <= D`` the pair (f shifted by D, f) dominates (f shifted by d, f). For negative d
 the mirror image of that pair dominates, which is the same pair if f is symmetric. Proof: ``f(x - d) / f(x)`` does not
-decrease in x, since log f is concave (log 0 is minus infinity). So by the Neyman-Pearson
-lemma the best event at any ``alpha >= 0`` is a half-line ``{x >= c}``. The hockey-stick divergence is the maximum over
-c of ``P(Z >= c - d) - alpha P(Z >= c)``, and for every c this number does not decrease in d. The pair is tight, because
-datasets with the difference D attain it.
+decrease in x, since log f is concave (log 0 is minus infinity). So by the Neyman-Pearson lemma the best event at any
+``alpha >= 0`` is a half-line ``{x >= c}``. The hockey-stick divergence is the maximum over c of ``P(Z >= c - d) - alpha
+P(Z >= c)``, and for every c this number does not decrease in d. The pair is tight, because datasets with the difference
+D attain it.
 
 **Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes only
 the values ``(2j - D) / scale`` with ``j = min(max(k, 0), D)``, so that no outcome has to be left out.

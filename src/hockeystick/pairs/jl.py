@@ -9,11 +9,10 @@ min(|g| / C, sqrt(r / X))``, which may be above C.
 of the sum that comes from other records depends on the v_j. So the v_j are treated as public. Given the v_j, the laws
 with the record and without it are normal. The distance of their means is at most ``S C`` with ``S = sqrt(r / X)``, and
 N(S / sigma, 1) against N(0, 1) dominates them, where sigma C is the standard deviation of the noise. Hence ``(X, N(S /
-sigma, 1))`` against
-``(X, N(0, 1))`` dominates the whole step. With ``m = S / sigma``, the law of its loss is a mixture, over X, of normal
-laws of mean ``m^2 / 2`` and variance ``m^2``. Exchanging P and Q does not change this law. The pair need not be tight,
-as the v_j are not in fact public. Its moments ``E e^(tL)`` are infinite for every t > 0, since the tail of S^2 is a
-power law: there is no Renyi bound.
+sigma, 1))`` against ``(X, N(0, 1))`` dominates the whole step. With ``m = S / sigma``, the law of its loss is a
+mixture, over X, of normal laws of mean ``m^2 / 2`` and variance ``m^2``. Exchanging P and Q does not change this law.
+The pair need not be tight, as the v_j are not in fact public. Its moments ``E e^(tL)`` are infinite for every t > 0,
+since the tail of S^2 is a power law: there is no Renyi bound.
 
 **Computation.** The range of X is cut into cells, and X is rounded down to the lower end of its cell. This makes m
 larger, and the pair of a larger m dominates. If X is below the lowest cell, the loss counts as infinite. Then the range

@@ -1,8 +1,8 @@
 """The likelihood ratio of one epoch of random allocation, an average of lognormal variables, and its moments.
 
-A record is in step j with probability ``w_j``, in no step with probability c, and ``c + w_1 + ... + w_T = 1``.
-Let mu be the distance of the two laws of a step, divided by the standard deviation. Let ``X_1, ..., X_T`` be
-independent and standard normal under Q, the law without the record. Then
+A record is in step j with probability ``w_j``, in no step with probability c, and ``c + w_1 + ... + w_T = 1``. Let mu
+be the distance of the two laws of a step, divided by the standard deviation. Let ``X_1, ..., X_T`` be independent and
+standard normal under Q, the law without the record. Then
 
     Lambda = dP/dQ = c + S ,     S = w_1 Y_1 + ... + w_T Y_T ,     Y = e^(mu X - mu^2/2) ,     E Y = 1 .
 
