@@ -108,7 +108,7 @@ class Masses(NamedTuple):
 
 
 class SmoothPart(Protocol):
-    """The part of a pair (P, Q) that has densities p and q on an interval of outcomes x, where the loss increases in x.
+    """The part of a pair (P, Q) with densities p and q on an interval of outcomes x; the loss strictly increases in x.
 
     Both densities extend to entire functions of complex x. They satisfy ``|p(x + iy)| <= p(x) exp(growth * |y| + y^2 /
     2)`` and likewise for q, which bounds the error of Gauss-Legendre quadrature on a panel (see

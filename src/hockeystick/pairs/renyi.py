@@ -76,7 +76,10 @@ def epsilon_from(moment: Callable[[float], float], log_delta: float, work: float
 
 
 def epsilon_at(composition: RenyiComposition, t: float, log_delta: float) -> float:
-    """Return the least epsilon >= 0 at which the bound of the single order ``1 + t`` on log delta is ``log_delta``."""
+    """Return the least epsilon >= 0 at which the single order ``1 + t`` bounds log delta by ``log_delta``.
+
+    Here delta is that of the finite losses.
+    """
     return max(_epsilon_at(log_moment(composition, t), t, log_delta), 0.0)
 
 

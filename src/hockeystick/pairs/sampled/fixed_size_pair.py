@@ -97,7 +97,7 @@ class MirroredSmooth:
     start: float
 
     kink: ClassVar[float] = 0.0
-    """The outcome at which the two halves meet: the densities are analytic on either side of it, but not at it."""
+    """The outcome at which the two halves meet: densities are analytic on either side, but only continuous at it."""
 
     @property
     def _removed(self) -> PoissonSmooth:
