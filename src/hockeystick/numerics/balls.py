@@ -21,7 +21,7 @@ ComplexBall: TypeAlias = Any
 
 
 precision = ctx.workprec
-"""Context manager of a number of bits: midpoints have that many inside the block."""
+"""Context manager ``precision(bits)``: inside its block, midpoints of balls have this many bits."""
 
 
 def ball(value: Fraction | int) -> Ball:
@@ -30,7 +30,7 @@ def ball(value: Fraction | int) -> Ball:
 
 
 def above(x: Ball) -> float:
-    """Return a double that no point of the ball exceeds: the least such double, or the next one.
+    """Return an upper bound on all points of the ball: the least such double, or the next larger one.
 
     Raises:
         ArithmeticError: the ball is NaN.
@@ -44,7 +44,11 @@ def above(x: Ball) -> float:
 
 
 def below(x: Ball) -> float:
-    """Return a double that exceeds no point of the ball."""
+    """Return a lower bound on all points of the ball: the greatest such double, or the next smaller one.
+
+    Raises:
+        ArithmeticError: the ball is NaN.
+    """
     return 0.0 - above(-x)
 
 
@@ -59,17 +63,18 @@ def spread(radius: Ball) -> Ball:
 
 
 GUARD_BITS = 64
-"""Bits of a number beyond those that its ends, its shares or its remainders need."""
+"""Extra bits of precision, beyond the bits that the size and the required accuracy of a number need."""
 
 MOST_BITS = 1 << 16
 """Largest precision at which a proof is tried."""
 
 MOST_TERMS = 20_000
-"""Largest number of terms of a sum or of a continued fraction; a fraction that needs more terms is a wider ball."""
+"""Largest number of terms of a sum or of a continued fraction. If a continued fraction needs more terms, its ball is
+wide."""
 
 FAR_OUT = 1 << 14
-"""Number of standard deviations beyond which a normal tail is computed as density times Mills ratio. From there on, the
-complementary error function of balls loses bits; from 2^18 on, it loses all of them."""
+"""Number of standard deviations beyond which a normal tail is computed as density times Mills ratio. Beyond 2^14
+standard deviations, the complementary error function of balls loses bits; beyond 2^18, it loses all of them."""
 
 
 def normal_tail(x: Ball) -> Ball:
@@ -82,10 +87,10 @@ def normal_tail(x: Ball) -> Ball:
 def mills_ratio(x: Ball) -> Ball:
     """Return the Mills ratio at x > 1: ``Phi(-x)`` divided by the standard normal density at x.
 
-    It equals Laplace's continued fraction ``1/(x + 1/(x + 2/(x + 3/(x + ...))))`` (Olver et al. 2010 [OLBC10], 7.9.1).
-    All terms of the fraction are positive, so two consecutive convergents enclose its value, and the returned ball
-    contains both. They differ by about ``n! x^(-2n)`` after n terms. In the tail, n is chosen so that this is below the
-    precision; for smaller x the ball is wide.
+    The ratio equals Laplace's continued fraction ``1/(x + 1/(x + 2/(x + 3/(x + ...))))`` (Olver et al. 2010 [OLBC10],
+    7.9.1). All terms of the fraction are positive, so two consecutive convergents enclose its value. The returned ball
+    contains these two convergents, which differ by about ``n! x^(-2n)`` after n terms. For large x, n is chosen so that
+    this difference is below the precision. For small x the ball is wide.
     """
     count = min(int(ctx.prec / (2 * max(float(abs(x).lower().log()), 0.1))) + 2, MOST_TERMS)
 
@@ -101,8 +106,8 @@ def mills_ratio(x: Ball) -> Ball:
 def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
     """Return the first ``count`` powers ``base^0, base^1, ...`` of a complex ball.
 
-    Each power is the product of two powers of about half its exponent, so that few products follow one another: a
-    complex ball is a rectangle, which grows by up to sqrt 2 whenever it is rotated.
+    A complex ball is a rectangle, which grows by a factor of up to sqrt 2 in each product, because a product rotates
+    it. So each power is the product of two powers of about half its exponent: few products then follow one another.
     """
     out = [acb(1), base]
     for j in range(2, count):
@@ -111,10 +116,10 @@ def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
 
 
 def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
-    """Return ``sum_x w_x e^(i j a_x)`` for j < count, where the angles a_x are real or complex.
+    """Return ``sum_x w_x e^(i j a_x)`` for j = 0, ..., count - 1, with weights w_x and real or complex angles a_x.
 
-    Every j is written as ``j1 B + j2`` with B about sqrt(count). Each power is then a product of two powers, and all
-    sums together are one matrix product.
+    Every j is written as ``j1 B + j2`` with B about sqrt(count). Then ``e^(i j a_x)`` is the product of the powers for
+    ``j1 B`` and for j2, and all sums together are one matrix product.
     """
     width = math.isqrt(count - 1) + 1
     near = [powers((acb(0, 1) * angle).exp(), width + 1) for angle in angles]

@@ -1,12 +1,13 @@
-"""Nested boxes below a density; they bound the characteristic function of its law from a given height on.
+"""Nested boxes below the density of a law L; they bound ``|E e^(isL)|``, its characteristic function, for all large s.
 
 Consider a law of mass 1 and an interval that is divided into consecutive pieces. On the i-th piece, let the law have a
-density of at least h_i, and perhaps other parts; let l_i be at most the length of this piece. Let H be the largest
-function below the h_i that rises up to one piece and falls from there. The pieces on which H is at least a given value
-follow each other. They form a box, whose height is the fall of H from this value to its next lower value. The boxes are
-nested, and the law is the sum of all boxes and of a rest. To ``|E e^(isL)|``, a box of area a and length l adds at most
-``a |sin u / u|``, ``u = s l / 2``, and the rest adds at most its mass. On [0, pi] ``sin u / u = prod (1
-- u^2 / (n pi)^2)``, where ``1 - v <= e^-v`` and ``sum 1 / (n pi)^2 = 1/6``; later lobes are below .2173. So
+density of at least h_i; the law may have other parts as well. Let l_i be at most the length of this piece. Let H be the
+largest function below the h_i that rises up to one piece, its peak, and falls from there. For each value of H, the
+pieces on which H is at least this value are consecutive. They form a box, whose height is the fall of H from this value
+to its next lower value. The boxes are nested, and the law is the sum of all boxes and of a rest. To ``|E e^(isL)|``, a
+box of area a and length l adds at most ``a |sin u / u|`` with ``u = s l / 2``. The rest adds at most its mass. On
+[0, pi] ``sin u / u = prod (1 - u^2 / (n pi)^2)``, where ``1 - v <= e^-v`` and ``sum 1 / (n pi)^2 = 1/6``. Beyond pi,
+``|sin u / u|`` is below .2173. So
 
     |sin u / u| <= env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1)) ,
 
@@ -14,8 +15,8 @@ which decreases, and for all ``s' >= s``
 
     |E e^(is'L)| <= 1 - sum a (1 - env(s l / 2)) .
 
-Lower h_i or l_i make the right side larger, so both may be rounded down. The rest has the density ``h_i - H`` at least,
-below which further boxes lie, around another peak.
+Lower h_i or l_i make the right side larger, so both may be rounded down. The density of the rest is at least ``h_i -
+H``, and further boxes around another peak may be placed below it.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from hockeystick.numerics.rounding import SMALLEST_NORMAL, SPARE
 Array = npt.NDArray[np.float64]
 
 LOBE = 0.2173  # more than the height of the second lobe of sin u / u
-OF_AN_ENVELOPE = 0.02  # cost of a box, in units of a hundred elementary functions
+OF_AN_ENVELOPE = 0.02  # cost of the bound for one box at one edge, in units of a hundred elementary functions
 
 
 def lengths_between(places: Array, slip: Array) -> Array:
-    """Return lower bounds on the distances of neighbouring places, each of which is off by at most its slip."""
+    """Return lower bounds on the distances between neighbouring places; each place has an error of at most its slip."""
     return np.maximum(np.diff(places) * (1 - SPARE) - slip[1:] - slip[:-1], 0.0)
 
 
@@ -57,7 +58,8 @@ class Boxes:
         Args:
             height: lower bounds on the density on consecutive pieces of an interval.
             length: lower bounds on the lengths of these pieces.
-            peaks: number of families of boxes; each one after the first lies below the rest that the others leave.
+            peaks: number of families of nested boxes. Each later family is placed below the density of the rest that
+                the earlier families leave.
         """
         half, area = [], []
         for _ in range(peaks):
@@ -80,7 +82,7 @@ class Boxes:
         return OF_AN_ENVELOPE * self.half.size
 
     def log_bound(self, edges: Array) -> Array:
-        """Return, for each edge, an upper bound on ``log |E e^(isL)|`` for all s from the edge on.
+        """Return an upper bound on ``log |E e^(isL)|`` for all s that are at least an edge, for each edge.
 
         The edges run along the last axis.
         """

@@ -1,10 +1,10 @@
-"""Budget of a query: a limit on its work, so that it ends, and does so at the same point on every machine.
+"""Budget of a query: a limit on its work. With it, a query ends at the same point on every machine.
 
 Work is counted in units of about a nanosecond on one core. It is computed from the sizes of the computations, not
-measured by a clock. Code that answers a query opens a budget. Potentially long loops in it call :func:`allows` before
-each step, and skip the step if it is not allowed; the answer is then the interval found so far, or a cheaper bound.
-Units used in a nested budget are also deducted from the outer one. If no budget is open, every single step of at most
-:data:`CALL` units is allowed.
+measured by a clock. Code that answers a query opens a budget. Before each step of a long loop, this code calls
+:func:`allows`, and skips the step if it is not allowed. The answer is then the interval found so far, or a cheaper
+bound. Units used in a nested budget are also deducted from the outer budget. If no budget is open, every single step of
+at most :data:`CALL` units is allowed.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from contextvars import ContextVar, Token
 from typing import Self
 
 CALL = 3.2e9
-"""Units allowed for one public call, or for one query to an engine outside a call: about four seconds."""
+"""Units allowed for one public call, or for one query to an engine that is used directly: about four seconds."""
 
 MOST = 0.7
-"""Share of the work left for a step, if the rest is kept for later steps."""
+"""Largest share of the remaining work that one step may use if later steps follow."""
 
 USED_UP = "the call reached its work limit"
-"""Reason for an interval that is wider than necessary."""
+"""Reason given for an interval that is wider than requested."""
 
 _open: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 class Budget:
-    """Units of work, available inside a ``with`` block; several consecutive blocks share them.
+    """Units of work, available inside a ``with`` block. Consecutive blocks with the same budget share its units.
 
     Args:
         units: number of units available.
@@ -54,7 +54,7 @@ class Budget:
 
 
 def question() -> Budget:
-    """Return the budget of a public call; inside another call, return one of the units that the outer call has left."""
+    """Return a budget for a public call: :data:`CALL` units, or the units left to the outer call if there is one."""
     around = _open.get()
     return Budget(CALL if around is None else around.left)
 

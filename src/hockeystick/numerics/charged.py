@@ -1,4 +1,4 @@
-"""A hook that names each charge: an amount that a certified bound is moved outward to cover one source of error."""
+"""A hook that names each charge. A charge is the amount by which a bound is moved outward to cover one error."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from hockeystick.numerics.rounding import next_up
 
 DIGITS = 40  # decimal digits beyond those that cancel
-MOST_DIGITS = 1280  # decimal digits, however many cancel: beyond, rounding makes the bounds wide, not wrong
+MOST_DIGITS = 1280  # largest number of decimal digits; if more would be needed, the bounds are valid but wide
 SHORT = Context(prec=30, Emin=MIN_EMIN, Emax=MAX_EMAX)  # for logarithms, which are needed only as doubles
 
 
@@ -25,10 +25,10 @@ def log_even_differences(terms: Callable[[int], Sequence[Decimal]], most: int) -
 
     Args:
         terms: function that returns ``a_0, ..., a_n`` for a given n, computed in the current decimal context. The
-            sequence increases from ``a_0 = 1`` on, and its even differences are non-negative. Each a_i has an error of
-            at most ``2 (i + 1)^2`` units in the last place, besides the error that a rounded exponent causes in an
+            sequence increases from ``a_0 = 1`` on, and its even differences are non-negative. Each a_i may err by
+            ``2 (i + 1)^2`` units in the last place. It may also have the error that a rounded exponent causes in an
             exponential.
-        most: the last order, even, at least 2.
+        most: the largest l, even, at least 2.
 
     >>> powers = log_even_differences(lambda most: [Decimal(3) ** i for i in range(most + 1)], 4)
     >>> [round(math.exp(value), 9) for value in powers]
@@ -55,9 +55,9 @@ def _digits(terms: Callable[[int], Sequence[Decimal]], most: int) -> int:
 def _differences(row: Sequence[Decimal], digits: int) -> list[Decimal]:
     """Return upper bounds on the even differences ``D_0, D_2, ...``.
 
-    Each a_i has a relative error of at most ``(2 (i + 1)^2 + 4 |log a_i|) 10^(1-digits)``, and the sizes of the weights
-    of ``D_l`` sum to ``2^l``. In addition, each of the l subtractions that lead to ``D_l`` errs by at most
-    ``10^(1-digits)`` times ``2^l a_l``.
+    Two errors are added to each difference. Each a_i has a relative error of at most ``(2 (i + 1)^2 + 4 |log a_i|)
+    10^(1-digits)``, and the absolute values of the weights in ``D_l`` sum to ``2^l``. Each of the l subtractions that
+    lead to ``D_l`` errs by at most ``10^(1-digits)`` times ``2^l a_l``.
     """
     largest = row
     unit = Decimal(10) ** (1 - digits)

@@ -1,8 +1,8 @@
-"""Measurements of the machine: the elementary functions and the arithmetic whose accuracy every certificate assumes.
+"""Measurements of the machine: accuracy of the elementary functions and of arithmetic, which every certificate assumes.
 
-Six functions of NumPy and of Python's math module are compared with true values at fixed points. Their errors may be up
-to ``ULPS`` units in the last place (``numerics/rounding.py``). ``tests/numerics/test_elementary_accuracy.py`` measures
-the other functions.
+Six functions of NumPy and of Python's math module are compared with true values at fixed points. The certificates
+assume errors of at most ``ULPS`` units in the last place (``numerics/rounding.py``). The accuracy of the other
+functions is measured in ``tests/numerics/test_elementary_accuracy.py``.
 
 True values come from Python's decimals, whose ``exp`` and ``ln`` are correctly rounded to the digits of the context
 (Python's library reference, module decimal). The other functions are computed in decimals from these two and from power
@@ -30,24 +30,24 @@ Array = npt.NDArray[np.float64]
 NOT_WITHIN = "NOT within what is assumed"
 """First words of the summary of a machine that does not meet an assumption of the certificate."""
 
-DIGITS = 70  # of true values: three times those of a double, and twenty more for cancellation
-SMALL = Decimal("1e-12")  # below it, five terms of a power series give 60 digits
+DIGITS = 70  # decimal digits of the true values: three times those of a double, and twenty more for cancellation
+SMALL = Decimal("1e-12")  # size of an argument below which five terms of a power series give 60 digits
 TURN = Decimal("6.283185307179586476925286766559005768394338798750211641949889184615632812572417997256069650684234136")
-"""Two pi to 100 digits: angles of up to ``1e8`` are reduced to 60 digits after the point."""
+"""Two pi to 100 digits, so that angles of up to ``1e8`` less whole turns have 60 digits after the point."""
 
 SIZES = np.ldexp(np.linspace(1.0, 2.0, 80, endpoint=False), [*range(-1060, -60, 40), *range(-54, 1)])
 """Numbers of every size below 2, two of them subnormal."""
 NEAR_ZERO = np.concatenate([-SIZES, SIZES])
-LARGE = np.ldexp(SIZES, 1023)  # up to the largest double, and down to about 1e-11
+LARGE = np.ldexp(SIZES, 1023)  # numbers from about 1e-11 up to nearly the largest double
 
 EXPONENTS = np.concatenate([NEAR_ZERO, np.linspace(-745.0, 709.5, 201), np.linspace(-2.0, 2.0, 50)])
-"""Arguments of exp and expm1: some values are subnormal, next to 1, next to overflow."""
+"""Arguments of exp and expm1, some of them with an exponential that is subnormal, next to 1, or next to overflow."""
 LOGS = np.concatenate([SIZES, LARGE, 1.0 + 0.49 * NEAR_ZERO, np.linspace(0.2, 3.0, 50)])
-"""Arguments of log: of every size, next to 1."""
+"""Arguments of log: numbers of every size, and numbers next to 1."""
 LOGS_OF_ONE_MORE = np.concatenate([0.49 * NEAR_ZERO, LARGE, np.linspace(-0.999, 3.0, 50)])
-"""Arguments of log1p: of every size, next to -1."""
+"""Arguments of log1p: numbers of every size, and numbers next to -1."""
 ANGLES = np.concatenate([NEAR_ZERO, np.linspace(-7.0, 7.0, 101), 0.25 * np.pi * np.arange(1, 50), [1e4, 1e6, 1e8]])
-"""Arguments of sine and cosine: next to 0 and next to their zeros, one turn, many turns."""
+"""Arguments of sine and cosine: numbers next to 0, next to zeros of the two functions, within a turn, and far out."""
 
 
 def _expm1(x: Decimal) -> Decimal:
@@ -87,11 +87,11 @@ FUNCTIONS: Mapping[str, tuple[Callable[[Decimal], Decimal], Array]] = {
     "sin": (_sine, ANGLES),
     "cos": (_cosine, ANGLES),
 }
-"""Each function in decimals, and its arguments."""
+"""For each function by its name: the same function on decimals, and the arguments at which values are compared."""
 
 
 def _computed(name: str, x: Array) -> Iterator[tuple[str, Array]]:
-    """Yield each way of calling a function, with its values at x; different ways may run different compiled loops."""
+    """Yield each way of calling a function (its name and its values at x); each may run another compiled loop."""
     of_numpy, of_math = getattr(np, name), getattr(math, name)
     yield "numpy", of_numpy(x)
     yield "numpy, strided arrays", of_numpy(np.repeat(x, 3)[::3])
@@ -103,7 +103,10 @@ def _computed(name: str, x: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _error(value: float, true: Decimal) -> float:
-    """Return the error of a value in units in the last place; at a power of two, in the smaller units just below it."""
+    """Return the error of a value in units in the last place of the true value; infinite if the value is not finite.
+
+    If the true value is a power of two, the unit is the smaller one, that of the doubles just below it.
+    """
     unit = math.ulp(math.nextafter(float(true), 0.0))
     return float(abs(Decimal(value) - true) / Decimal(unit)) if math.isfinite(value) else math.inf
 
@@ -132,9 +135,10 @@ class Diagnosis:
     """Measurements of a machine.
 
     Attributes:
-        measured: largest error of each function, in units in the last place; infinite if a value is not a number.
+        measured: largest error of each way of calling each function, in units in the last place; infinite if a value is
+            not a finite number.
         failures: one line for each assumption that the machine does not meet.
-        versions: versions of the programs that compute.
+        versions: versions of Python and of the libraries used (see :func:`versions`).
     """
 
     measured: Mapping[str, float]
@@ -148,7 +152,7 @@ class Diagnosis:
 
     @property
     def summary(self) -> str:
-        """One sentence: the first failure, or else the largest error."""
+        """The diagnosis in one sentence, with the first failure, or with the largest error if there is no failure."""
         if self.failures:
             more = f", and {len(self.failures) - 1} more" if len(self.failures) > 1 else ""
             return f"{NOT_WITHIN}: {self.failures[0]}{more}"
@@ -166,7 +170,7 @@ class Diagnosis:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the programs that compute.
+    """Return the versions of Python and of the libraries on which results depend, and the machine's type.
 
     >>> list(versions())[:3]
     ['python', 'numpy', 'scipy']

@@ -1,15 +1,16 @@
 """``sum_x w_x (e^(i s_j L_x) - 1)`` on equidistant s_j = j ds, for weights w >= 0, with a bound on its rounding error.
 
-The sum is computed by the cheaper of two methods, or by the only one that is accurate enough:
+The sum is computed by one of two methods. A short sum is computed term by term. A longer one is computed by transforms,
+but again term by term if transforms are not accurate enough.
 
-- term by term, as ``-2 sin^2(sL/2) + i sin sL``;
-- by Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer
+- Term by term: each term is ``-2 sin^2(sL/2) + i sin sL``.
+- By Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer
   nearest ``L / D``, ``d = L - b D`` and ``a_j = s_j D / 2 = pi j / n``,
 
-      e^(i s_j L) = e^(2 pi i j b / n) sum_r (i a_j)^r / r! (2 d / D)^r ,
+      e^(i s_j L) = e^(2 pi i j b / n) sum_r (i a_j)^r / r! (2 d / D)^r .
 
-  so that the sum needs one n-point transform for each r, namely of the moments ``mu_r(b) = sum w (2d/D)^r``, which are
-  sums over a cell: all losses with the same b. As j <= n/2, ``a <= pi/2``, and ``|2d/D| <= 1``. After R terms, the
+  All losses with the same b form a cell. For each r, the sum needs one n-point transform of the moments ``mu_r(b) =
+  sum w (2d/D)^r``, which are sums over a cell. As j <= n/2, ``a <= pi/2``, and ``|2d/D| <= 1``. After R terms, the
   remainder of the series is at most ``a^R / R! sum w |2d/D|^R``, as the remainder of ``e^(i y)`` is at most ``|y|^R /
   R!``. The cell b = 0 needs no transform. Its term r = 0 is cancelled by the -1, so losses near 0 cost no accuracy.
 
@@ -18,10 +19,10 @@ The series ends when its remainder is at most a hundredth of the tolerance, or a
 Rounding errors of the second method, in units of round-off relative to the 1-norm of the terms ``w (2d/D)^r``, which is
 at least the 1-norm of their moments:
 
-- The error of an entry of a transform is at most the 1-norm of its input times a number of ``numerics/fourier.py``.
+- The error of an entry of a transform is at most the 1-norm of its input times ``transform_error(n)``.
 - The power ``(2d/D)^r`` errs by 4r units, and so does the coefficient ``(i a_j)^r / r!``.
-- A moment has the errors of BLOCK additions, and of one more for each block of terms in its cell. In the cell b = 0,
-  where terms are summed in layers, it has the errors of FOLD additions for each layer.
+- A moment has the errors of BLOCK additions, and of one more addition for each block of terms in its cell. In the cell
+  b = 0, where terms are summed in layers, a moment has the errors of FOLD additions for each layer.
 - Terms of the series are summed from the last to the first, a few at a time. So term r undergoes at most r + 8
   roundings in its group. Each later addition of a group to the running sum costs two units more, because that sum is
   at most twice the 1-norm.
@@ -41,27 +42,27 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-TERMS = 22  # most terms of the series: (pi/2)^22 / 22! < 2e-17
-ROWS = 8  # most terms of the series at once
-BLOCK = 32  # terms summed first: n terms then undergo at most BLOCK + n / BLOCK roundings
-FOLD = 8  # terms added up in each layer of a sum
-FEW = 40_000  # evaluations up to which the sum term by term takes about a millisecond
-STRETCH = 50.0  # factor on a tolerance, which is a small share of the requested width
-MOST = 10_000_000  # terms of sums that are computed term by term: beyond, they take seconds
+TERMS = 22  # largest number of terms of the Taylor series: (pi/2)^22 / 22! < 2e-17
+ROWS = 8  # largest number of terms of the Taylor series that are computed together
+BLOCK = 32  # numbers added first: a term of n then undergoes at most BLOCK + n / BLOCK roundings
+FOLD = 8  # numbers added into one in each layer of a sum
+FEW = 40_000  # largest number of evaluations in a short sum, which takes about a millisecond term by term
+STRETCH = 50.0  # accepted error of transforms, in tolerances; a tolerance is a small share of the requested width
+MOST = 10_000_000  # largest number of evaluations term by term; more would take seconds
 
 
 def cost(terms: int, count: int) -> float:
-    """Return the approximate number of elementary evaluations by the cheaper method, term by term or by transforms."""
+    """Estimate the cost of the sum by the cheaper of the two methods, in evaluations of elementary functions."""
     return min(float(terms) * count, TERMS * (4.0 * count + terms))
 
 
 def moved_sum(
     loss: Array, weight: Array, step: float, count: int, tolerance: float
 ) -> tuple[ComplexArray, Array] | None:
-    """Return the sum of this module at ``s_j = j step`` for j < count, and bounds on its absolute errors.
+    """Return the sum of the module docstring at ``s_j = j step`` for j < count, and bounds on its absolute errors.
 
-    The bounds cover the computation only; errors of the given weights and losses are left to the caller. The result is
-    ``None`` if the sum cannot be computed to about the tolerance at a reasonable cost.
+    The bounds cover only the errors of this computation. The caller charges errors of the given weights and losses. The
+    bounds may exceed the tolerance. The result is ``None`` if the sum is too long for either method.
     """
     if count == 1:  # s = 0 only, as for bounds on the real line: every term is e^0 - 1
         return np.zeros(1, dtype=np.complex128), np.zeros(1)
@@ -98,7 +99,7 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
         values[start : start + batch] = -2 * real
         values[start : start + batch] += 2j * (shares @ cosine.reshape(blocks, BLOCK, -1)).sum(axis=0)[0]
         moved[start : start + batch] = real
-    # |sin(sL)| and 2 sin^2(sL/2) are at most s |L|: with the phase, 8 + BLOCK + blocks roundings of the larger
+    # |sin(sL)| and 2 sin^2(sL/2) are at most s |L|; with the phase, the larger undergoes 8 + BLOCK + blocks roundings
     drift = float((weight * np.abs(loss)).sum())
     return values, UNIT_ROUNDOFF * (32 + BLOCK + blocks) * (2 * moved + np.minimum(s * drift, 2 * weight.sum())) + (
         8 * UNIT_ROUNDOFF * s * drift
@@ -141,7 +142,7 @@ def by_transforms(
         inner_powers, inner = _powers(inner, inner_offset, len(r))
         inner_sums, layers = layered_sum(inner_powers)
         if not done:
-            inner_sums[0] = 0.0  # the -1
+            inner_sums[0] = 0.0  # the term r = 0 and the -1 cancel
         units = UNIT_ROUNDOFF * (9 * r + 12 + 2 * chunks)
         outer_error = (level + units) * np.abs(outer_powers).sum(axis=1)
         inner_error = (FOLD * layers * UNIT_ROUNDOFF + units) * np.abs(inner_powers).sum(axis=1) * (r > 0)
@@ -162,9 +163,9 @@ def by_transforms(
 
 
 class _CellMoments:
-    """Sums of all numbers of a row that lie in the same cell of a grid, for several rows at once.
+    """For each row of an array, sums of the numbers that belong to the same cell of a grid.
 
-    Neighbouring numbers in the same cell are added in blocks first, and then the blocks of each cell.
+    Consecutive numbers of the same cell are first added in blocks. Then the blocks of each cell are added.
     """
 
     def __init__(self, index: npt.NDArray[np.int64], cells: int) -> None:
@@ -187,7 +188,7 @@ class _CellMoments:
 
 
 def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
-    """Return the rows ``weight factor^r`` for r < rows, and separately the row for r = rows."""
+    """Return the rows ``weight * factor^r`` for r < rows as one array, and the row for r = rows as another."""
     out = np.empty((rows, len(weight)))
     out[0] = weight
     for r in range(1, rows):
@@ -198,8 +199,8 @@ def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
 def layered_sum(x: Array) -> tuple[Array, int]:
     """Return the sums along the last axis, and the number of layers in which they are computed.
 
-    Each layer adds groups of up to FOLD numbers, and the next layer adds the results. In whatever order a group is
-    added, a term undergoes at most FOLD additions in each layer.
+    Each layer adds groups of up to FOLD numbers, and the next layer adds the sums of these groups. In each layer a term
+    undergoes at most FOLD additions, whatever the order of additions within its group.
     """
     layers = 1
     while x.shape[-1] > FOLD:
@@ -211,9 +212,9 @@ def layered_sum(x: Array) -> tuple[Array, int]:
 
 
 def blocked_sum(x: Array) -> float:
-    """Return the sum of an array, with an error of at most ``BLOCK`` roundings of the sum of absolute values.
+    """Return the sum of an array; its error is at most ``BLOCK`` units of round-off, relative to the sum of sizes.
 
-    NumPy adds the numbers of each block, and ``math.fsum`` adds the blocks.
+    NumPy adds the numbers of each block, and ``math.fsum`` adds the sums of the blocks.
     """
     whole = len(x) // BLOCK * BLOCK
     return math.fsum([*np.add.reduce(x[:whole].reshape(-1, BLOCK), axis=1).tolist(), *x[whole:].tolist()])

@@ -1,8 +1,8 @@
 """Circular convolution powers of non-negative vectors, with a bound on the rounding error of every entry.
 
 Error law. Every output of an n-point fast Fourier transform is a sum over the inputs. On each of log2 n levels an input
-undergoes at most c roundings: those of an addition, and of a complex product by a twiddle factor that is itself
-rounded. So
+undergoes at most c roundings: those of an addition, and of a complex product with a twiddle factor, which is itself
+rounded. So, with the unit round-off u,
 
     |fl(X_j) - X_j| <= e ||x||_1,       e = (1 + c u)^(log2 n) - 1
 
@@ -17,9 +17,9 @@ law that is nearly concentrated on its mode (a small sampling rate on a coarse g
 compositions.
 
 A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``. After the inverse transform,
-every entry errs by at most the mean of ``|dY_j|`` over j, plus e times the mean of ``|Y_j|``. A negligible Y_j is
-replaced by 0, and its full size is added to the error; a negligible real or imaginary part of any Y_j is treated
-likewise.
+every entry errs by at most the mean of ``|dY_j|`` over j, plus e times the mean of ``|Y_j|``. If ``|Y_j|`` is below
+``e^LEAST_LOG``, Y_j is replaced by 0, and a bound on its size is added to the error. Real and imaginary parts below
+that size are also replaced by 0, and charged.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 ROUNDINGS_PER_LEVEL = 6
-"""``c`` of the error law: roundings that an input meets in one of the log2 n levels of a transform."""
+"""``c`` of the error law: roundings that an input undergoes in one of the log2 n levels of a transform."""
 
 LEAST_LOG = -600.0
-"""log of the least ``|Y_j|`` that is not taken for 0: processors take up to a hundred times as long for products and
-sums of subnormal numbers, which a transform of smaller values, times twiddles, is full of."""
+"""Logarithm of the least ``|Y_j|`` that is not replaced by 0. Products of smaller values and twiddle factors may be
+subnormal numbers, and processors take up to a hundred times as long for these."""
 
 
 def transform_error(n: int) -> float:
@@ -63,12 +63,12 @@ class ConvolutionPower:
     """The computed circular convolution of powers of vectors.
 
     Attributes:
-        values: shape (n,), the convolution divided by ``exp(log_scale)``. Each entry has an absolute error of up to
-            ``error``, so that it may be negative. The scale has a relative error of up to ``scale_error``.
+        values: shape (n,), the convolution divided by ``exp(log_scale)``. Because of rounding, an entry may be
+            negative.
         origin: entry p of ``values`` belongs to the position ``origin + p`` of the convolution, modulo n.
         error: bound on the absolute error of every entry of ``values``.
         log_scale: log of the product of ``||x||_1^k`` over all vectors x and their exponents k.
-        scale_error: bound on the error of ``log_scale``.
+        scale_error: bound on the absolute error of ``log_scale``.
     """
 
     values: Array
@@ -102,8 +102,8 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
         log_size, angle, size = log_one_plus(w)
         folds = len(x) // n + 1
         absolute = 2 * (e + (4 + folds) * UNIT_ROUNDOFF) * moved + 4 * UNIT_ROUNDOFF * np.abs(w)
-        # |X^k - P| <= |P| (exp(k r) - 1) with r = absolute / (|X| - absolute) while |X| >= 2 absolute; below that |P|
-        # is taken as (2 absolute)^k, |X| <= 3 absolute, and r = 2 is enough.
+        # With the computed |X| >= 2 absolute, |X^k - P| <= |P| (exp(k r) - 1) for r = absolute / (|X| - absolute).
+        # If the computed |X| is smaller, |P| is set to (2 absolute)^k; as the true |X| < 3 absolute, r = 2 suffices.
         small = size < 2 * absolute
         log_abs += k * np.where(small, np.log(np.maximum(2 * absolute, 1e-300)), log_size)
         turns += np.remainder(k * (angle / (2 * math.pi)), 1.0)
@@ -127,10 +127,10 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
 
 
 def _minus_one(x: Array, mode: int, n: int) -> tuple[ComplexArray, float]:
-    """Return ``X_j - 1``, the transform of x less 1, and the mass of x outside its mode.
+    """Return the transform of x minus 1, ``X_j - 1`` for each j, and the mass of x outside its mode.
 
-    The vector x has sum 1, and is first rotated so that its mode is at 0. The entry at 0 is not used, as it follows
-    from the sum.
+    The vector x has sum 1, and is first rotated so that its mode is at index 0. The entry at this index is not used,
+    because it is 1 minus the sum of the others.
     """
     from scipy.fft import rfft
 
@@ -143,7 +143,7 @@ def _minus_one(x: Array, mode: int, n: int) -> tuple[ComplexArray, float]:
 
 
 def _folded(x: Array, n: int) -> Array:
-    """Return x wrapped around a circle of n places."""
+    """Return x wrapped around a circle of n places: entry i is the sum of all x_k with k = i modulo n."""
     padded = np.concatenate([x, np.zeros(-len(x) % n)])
     folded: Array = padded.reshape(-1, n).sum(axis=0)
     return folded

@@ -23,18 +23,19 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LEAST = 16.0  # least size at which the series is summed
+LEAST = 16.0  # least |w'| at which the series is summed
 SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 """Coefficients ``B_2j / (2j (2j - 1))``, j = 1, ..., 8."""
 
-LEFT_OUT = 1e-18  # bound on the remainder of the series at the least size
+LEFT_OUT = 1e-18  # bound on the remainder R of the series for |w'| of at least 16
 
 
 def log_gamma(real: float, imaginary: Array) -> tuple[ComplexArray, Array]:
-    """Return ``log Gamma(real + i imaginary)`` for real > 0, continuous from the real axis, and a bound on its error.
+    """Return ``log Gamma(real + i imaginary)`` for real > 0, and bounds on its errors.
 
-    Each rounding is charged with 8 units of round-off, relative to the term in which it occurs. A relative error of one
-    unit in w moves the logarithm by about ``|w log w|`` units, which are also charged.
+    The branch of the logarithm is continuous along vertical lines, and real on the real axis. Each rounding is charged
+    with 8 units of round-off, relative to the term in which it occurs. A relative error of one unit in w moves the
+    logarithm by about ``|w log w|`` units, which are also charged.
     """
     w = real + 1j * np.asarray(imaginary, dtype=np.float64)
     shift = max(math.ceil(LEAST - real), 0)

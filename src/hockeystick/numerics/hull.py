@@ -1,11 +1,12 @@
 """The lower convex hull of a polygon given by its kinks, for lower bounds on a grid.
 
 The curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` is a polygon with kinks, here called knots, at ``alpha_j``. Knot
-j has the loss ``g_j = log alpha_j`` and the P-mass ``p_j = q_j alpha_j``. If f lies below the privacy curve of one
-round and every mass is non-negative, f may replace that curve in a composition, whatever its total mass: with the other
-rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2`` is increasing in f. So masses may be repaired locally, by
-any change that lowers f. Masses are stored tilted, as ``p_j e^(t g_j)``, and are rescaled when they are moved between
-knots.
+j has the loss ``g_j = log alpha_j``, the Q-mass q_j and the P-mass ``p_j = q_j alpha_j``. Suppose that f lies below the
+privacy curve of one round and that every mass is non-negative. Then f gives a lower bound in place of that curve, even
+if its masses do not sum to 1. For let Lambda_2 be the likelihood ratio and Q_2 the second law of the other rounds: then
+``delta = int f(c / Lambda_2) Lambda_2 dQ_2`` at ``c = e^eps`` is increasing in f. So negative masses may be repaired
+locally, by any change that lowers f. Masses are stored tilted, as ``p_j e^(t g_j)``, and are rescaled when they are
+moved between knots.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 Numbers = list[float]
 
-MAX_REACH = 300.0  # exponent by which a repair may scale a mass
-MAX_REPAIRS = 100_000  # knots that may be dropped one by one before giving up
-CARE = 64 * UNIT_ROUNDOFF  # error of p - q, relative to the masses summed
-SAFE = 1 - 1e-12  # factor that covers the rounding of a repair
+MAX_REACH = 300.0  # largest exponent by which a repair may scale a mass
+MAX_REPAIRS = 100_000  # largest number of steps of a repair
+CARE = 64 * UNIT_ROUNDOFF  # error of the difference of a P-mass and a Q-mass, relative to the masses summed
+SAFE = 1 - 1e-12  # factor on a merged mass that covers the rounding of a repair
 
 
 def lent(p: Array, d: Array, at: Array, t: float) -> Array | None:
-    """Return masses at all knots, around each of which the outcomes are merged into one.
+    """Return masses at the knots for a law whose outcomes around each knot are merged into a single outcome.
 
-    The loss of such an outcome may differ from the loss of its knot. Mass from a neighbouring knot corrects the
-    difference, and :func:`lower_hull` removes negative masses; the result is ``None`` if it gave up.
+    The loss of a merged outcome may differ from the loss of its knot. Mass borrowed from a neighbouring knot corrects
+    the difference, and may leave a negative mass there. :func:`lower_hull` removes negative masses.
 
     Args:
         p: shape (n,), the mass merged around each knot.
@@ -38,6 +39,9 @@ def lent(p: Array, d: Array, at: Array, t: float) -> Array | None:
             the knot's loss g.
         at: increasing losses of the knots, shape (n + 2,). No outcomes are merged around the first and the last knot.
         t: tilt of the masses.
+
+    Returns:
+        The masses, shape (n + 2,); ``None`` if they overflow or :func:`lower_hull` fails.
     """
     gap = np.diff(at)
     scale: Array = np.exp(np.minimum(t * gap, LARGEST))
@@ -50,30 +54,30 @@ def lent(p: Array, d: Array, at: Array, t: float) -> Array | None:
         total[:-2] += sign * down
         total[2:] += sign * up
     hull = lower_hull(mass, at, t) if np.isfinite(mass).all() else None
-    # where transfers nearly cancel, each errs by a few roundings of the mass that passed through the knot
+    # where transfers nearly cancel, a mass errs by a few roundings of the sum of the transfers to and from its knot
     return None if hull is None else np.maximum(hull - 2 * CARE * passed, 0.0)
 
 
 def scaled(mass: Array, factor: Array | float) -> Array:
-    """Return ``mass * factor``, avoiding 0 * inf."""
+    """Return ``mass * factor``, and 0 where the mass is 0, even if the factor is infinite."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.where(mass > 0, mass * factor, 0.0)
 
 
 def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
-    """Return the lower convex hull of the polygon with these masses at its knots.
+    """Return the masses of the lower convex hull of a polygon, given by the masses at its knots.
 
     Args:
-        mass: shape (n,), tilted P-masses, some negative.
+        mass: shape (n,), tilted P-masses of the polygon, some of them negative.
         at: shape (n,), increasing losses.
         t: tilt of the masses.
 
     Returns:
         The masses of the hull, of the same shape and all non-negative; ``None`` if the repair takes too long or fails.
 
-    In the interior, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve.
-    At either end, a knot of negative mass is merged with as many neighbours as necessary, and the merged outcome is
-    moved onto the grid.
+    An interior knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve. A knot
+    of negative mass at either end is merged with as many neighbours as necessary into a single outcome, which is then
+    moved to a knot. At the ends, the result may therefore be lower than the hull.
     """
     held = np.flatnonzero(mass)
     negative = [int(i) for i in np.flatnonzero(mass < 0)]
@@ -82,7 +86,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     lowest, highest = int(held[0]), int(held[-1])
     masses: Numbers = mass.tolist()  # list items are read ten times faster than array items
     losses: Numbers = at.tolist()
-    before, after = dict[int, int](), dict[int, int]()  # neighbours of knots next to dropped ones
+    before, after = dict[int, int](), dict[int, int]()  # neighbours of knots, where these are not i - 1 and i + 1
     for _ in range(MAX_REPAIRS):
         if masses[highest] < 0:
             highest = _settle_top(masses, highest, lowest, losses, t)
@@ -119,12 +123,12 @@ def _share(mass: Numbers, i: int, low: int, high: int, at: Numbers, t: float) ->
 
 
 def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> int:
-    """Merge all knots above some knot m into a single outcome, and move it onto the grid.
+    """Merge all knots above some knot m into a single outcome, and move this outcome to knot m.
 
-    The polygon has dipped below 0 at its upper end; m is the highest knot at which it is not below 0. Above m, the
-    polygon is replaced by a straight line down to zero, which represents a single outcome of loss c >= g_m. Enough mass
-    of knot m - 1 is merged with that outcome to lower its loss to g_m. If knot m - 1 has too little mass, the loss is
-    rounded down to g_m.
+    The polygon is negative at its upper end; m is the highest knot at which it is not negative. Above m, the polygon is
+    replaced by a straight line down to zero, which represents a single outcome of loss c >= g_m. Enough mass of knot
+    m - 1 is merged with that outcome to lower its loss to g_m. If knot m - 1 has too little mass, the loss is rounded
+    down to g_m.
 
     Returns:
         The new highest knot, or -1 if there is none.
@@ -149,10 +153,10 @@ def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> 
 
 
 def _settle_bottom(mass: Numbers, bottom: int, top: int, at: Numbers, t: float) -> int:
-    """Merge the knots up to some knot m into an outcome of loss c, g_m <= c < g_m+1, and move it onto the grid.
+    """Merge the knots up to some knot m into a single outcome, and move this outcome to knot m or m + 1.
 
-    Enough mass of knot m + 2 is merged with that outcome to raise its loss to g_m+1. If knot m + 2 has too little mass,
-    the loss is rounded down to g_m.
+    The loss c of the outcome satisfies ``g_m <= c < g_(m+1)``. Enough mass of knot m + 2 is merged with the outcome to
+    raise its loss to ``g_(m+1)``. If knot m + 2 has too little mass, the loss is rounded down to g_m.
 
     Returns:
         The new lowest knot, or -1 if there is none.

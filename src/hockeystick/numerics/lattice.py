@@ -1,18 +1,18 @@
 """Laws of the privacy loss on a grid, and the law of their sum on a window, with every error charged to one side.
 
-The tilted masses of each law are convolved circularly on a window of n points. With the tilted sum S of the losses,
-``delta(eps) = e^(norm - t eps) E f(S - eps)``, where ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0. This is exact for every t
-> 0. The rounding error of a Fourier transform is relative to the total mass, and thus to delta, however small delta is.
-The window [low, high), of width W, contains eps and most of the tilted law. A circular sum misses or adds three
-amounts, each charged:
+The tilted masses of each law are convolved circularly on a window of n points. Let S be the sum of the losses of all
+rounds under the tilted law P_t. Then ``delta(eps) = e^(norm - t eps) E f(S - eps)``, where ``f(x) = e^(-tx) (1 -
+e^-x)`` for x > 0, and f = 0 otherwise. This is exact for every t > 0. The rounding error of a Fourier transform is
+relative to the total tilted mass, and thus to delta, however small delta is. The window [low, high), of width W,
+contains eps and most of the tilted law. The circular sum has three errors, each charged:
 
-- Mass above ``high`` is missing. It would add at most ``P_t(S >= high) f(high - eps)``, as f is past its peak there.
+- Mass above ``high`` is missing. It would add at most ``P_t(S >= high) f(high - eps)``, as f decreases from there on.
   Only the upper bound is charged.
 - Mass below ``low``, and mass at or above ``eps + W``, may be wrapped to a place where f > 0. It then adds at most its
   probability times the peak of f. Only the lower bound is charged. Mass between ``high`` and ``eps + W`` is wrapped to
   places between ``low`` and ``eps``, where f = 0.
-- The Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``), hence by ``error * sum f`` in
-  all. Both bounds are charged.
+- The Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``), hence by at most ``error *
+  sum f`` in the sum. Both bounds are charged.
 
 Tail probabilities are bounded by Markov's inequality, ``P_t(S >= b) <= E_t e^(theta (S - b))``, with moments of the
 same masses that were convolved.
@@ -35,14 +35,17 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-FADE = 60.0  # f is summed up to x = FADE / t + peak; beyond, it is below e^-60 and charged whole
-SUM_ERROR = 1e-13  # pairwise summation of up to 2^23 products, each with three elementary functions
-TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tilts tried for Markov's bound, relative to the largest
+FADE = 60.0  # f is summed up to FADE / t beyond its peak; later terms are below (1 + t) e^-60 of the peak, and charged
+SUM_ERROR = 1e-13  # relative error of a pairwise sum of up to 2^23 products, each with three elementary functions
+TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tilts tried for Markov's bound, as shares of the largest one
 
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
-    """The grid ``offset + j h`` and the tilt of the masses on it."""
+    """The grid of losses ``offset + j h`` for whole j, with the tilt t and the scale kappa of the masses stored on it.
+
+    A stored mass m at the loss g represents the P-mass ``m e^(kappa - t g)``.
+    """
 
     offset: float
     h: float
@@ -50,16 +53,16 @@ class Mesh:
     kappa: float
 
     def moved(self, by: float) -> Mesh:
-        """Return the mesh with all losses raised by ``by``, on which stored masses represent the same P-masses."""
+        """Return the mesh with all losses raised by ``by``, and with kappa changed so that P-masses stay the same."""
         return Mesh(self.offset + by, self.h, self.t, self.kappa + self.t * by)
 
 
 @dataclass(frozen=True, slots=True)
 class GridLaw:
-    """Finite losses on a grid: P-masses ``mass[i] e^(kappa - t g)`` at ``g = offset + (first + i) h``.
+    """Law of a finite loss on a grid, with the P-mass ``mass[i] e^(kappa - t g)`` at ``g = offset + (first + i) h``.
 
-    Bounds on delta need only the P-masses: ``delta(eps) = E_P (1 - e^(eps - L))_+`` is increasing in every mass and
-    every loss. So masses may be scaled, and moved to other losses, to cover rounding.
+    Bounds on delta need only the P-masses, because ``delta(eps) = E_P (1 - e^(eps - L))_+`` is increasing in every mass
+    and every loss. To cover rounding, masses may therefore be scaled, or moved to other losses.
     """
 
     mesh: Mesh
@@ -72,7 +75,7 @@ class GridLaw:
         return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
 
     def log_moment(self, theta: float) -> float:
-        """Return ``log sum mass e^(theta g)`` over the points g, with the tilted masses; may be infinite."""
+        """Return ``log sum mass e^(theta g)`` over the grid points g, with the stored masses; it may be infinite."""
         with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite, and gives no bound
             exponent = theta * self.losses
             top = float(exponent[self.mass > 0].max(initial=-math.inf))
@@ -88,7 +91,7 @@ class GridLaw:
 
     @property
     def log_mass(self) -> float:
-        """Return ``log E e^(t L)`` for the loss L on the grid and the tilt t of the mesh."""
+        """Return ``log E e^(t L)``, where L is the loss under P and t the tilt of the mesh."""
         return self.log_moment(0.0) + self.mesh.kappa
 
 
@@ -96,7 +99,10 @@ Counted = Sequence[tuple[GridLaw, int]]
 
 
 def convolved(laws: Counted, start: int, n: int) -> ConvolutionPower:
-    """Return the circular convolution of all laws on n places; the first place has the grid index ``start``."""
+    """Return the circular convolution of all laws, each to the power of its count, on n grid points from ``start`` on.
+
+    Index j of the result's grid is the loss ``j h`` plus the sum of the offsets of all rounds.
+    """
     power = convolution_power([(law.mass, count) for law, count in laws], n)
     shift = (start - power.origin - sum(count * law.first for law, count in laws)) % n
     return replace(power, values=np.roll(power.values, -shift), origin=start)
@@ -104,7 +110,10 @@ def convolved(laws: Counted, start: int, n: int) -> ConvolutionPower:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The range [low, high) in which a sum is computed, and the extra tilts that bound the mass below and above it."""
+    """The range [low, high) of losses in which the law of a sum is computed.
+
+    The largest extra tilts ``theta_low`` and ``theta_high`` are for bounds on the mass below and above this range.
+    """
 
     low: float
     high: float
@@ -113,13 +122,14 @@ class Window:
 
 
 class Tail:
-    """Bounds on one tail of the tilted sum S, by Markov's inequality at a few extra tilts theta.
+    """Bounds on one tail of the tilted sum S of losses, by Markov's inequality at a few extra tilts theta.
 
-    ``P_t(sign S >= sign b)`` is at most the weighted tail ``E_t [e^(theta sign (S - b)); sign S >= sign b]``.
+    For every theta, the tail probability ``P_t(sign S >= sign b)`` is at most the weighted tail ``E_t [e^(theta sign (S
+    - b)); sign S >= sign b]``.
 
     Args:
-        laws: laws of independent rounds, each normalised.
-        theta: largest tilt tried.
+        laws: laws of independent rounds, each with its count. Each law is normalised here.
+        theta: largest extra tilt tried.
         sign: +1 for the upper tail, -1 for the lower one.
     """
 
@@ -133,14 +143,14 @@ class Tail:
         self._end += 16 * UNIT_ROUNDOFF * size
 
     def log_beyond(self, b: float) -> float:
-        """Return the log of the bound on the tail at b: at most 0, and ``-inf`` beyond the last atom of S."""
+        """Return the log of the bound on the tail probability at b: at most 0; ``-inf`` beyond the last atom of S."""
         return min(0.0, self.log_weight_beyond(b))
 
     def log_weight_beyond(self, b: float) -> float:
         """Return the log of the bound on the weighted tail at b; ``-inf`` beyond the last atom of S.
 
-        The log may exceed 0. It is the least over all tilts. A tilt whose bound is NaN, as a difference of two infinite
-        terms, is ignored.
+        The result may exceed 0. It is the least of the bounds at all tilts. A bound that is NaN, as a difference of two
+        infinite terms, is ignored.
         """
         b = self._sign * b
         if b > self._end:
@@ -150,7 +160,7 @@ class Tail:
 
 
 def log_markov(laws: Counted, theta: float) -> float:
-    """Return ``log E_t e^(theta S)`` for the sum S of independent normalised laws, rounded up, possibly to infinity."""
+    """Return ``log E_t e^(theta S)`` for the sum S of the losses of normalised laws, rounded up; it may be infinite."""
     parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
     sizes = [count * (1 + abs(theta) * float(np.abs(law.losses[[0, -1]]).max())) for law, count in laws]
     try:
@@ -160,14 +170,14 @@ def log_markov(laws: Counted, theta: float) -> float:
 
 
 class GridSum:
-    """The law of the total loss of all rounds, from which delta is bounded on one side.
+    """The law of the total loss of all rounds on a window, with bounds on delta from one side.
 
     Args:
-        laws: pairs (law, number of rounds with it), all with the same h and tilt.
-        window: range in which the sum is computed.
-        side: side of the true delta on which all answers lie.
-        log_infinite: log of the P-mass at infinite loss over all rounds; for an upper bound, with the mass that was
-            left out of the laws.
+        laws: pairs (law, number of rounds with it); all laws have the same h and tilt.
+        window: range of losses in which the sum is computed.
+        side: the side of the bounds: above or below the true delta.
+        log_infinite: log of the P-mass at infinite loss over all rounds. For an upper bound, it includes the mass that
+            was left out of the laws.
     """
 
     def __init__(self, laws: Counted, window: Window, side: Side, log_infinite: float = -math.inf) -> None:
@@ -194,7 +204,7 @@ class GridSum:
         return FADE / self.t + math.log1p(1 / self.t)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return a certified bound on log delta, on this object's side, including the mass at infinite loss.
+        """Return a certified bound on log delta from this object's side, including the mass at infinite loss.
 
         The bound is ``-inf`` if no positive delta is certified.
         """
@@ -202,7 +212,7 @@ class GridSum:
         return finite if math.isinf(self.log_infinite) else float(np.logaddexp(finite, self.log_infinite))
 
     def _log_finite(self, epsilon: float) -> float:
-        """Return a certified bound on ``log E (1 - e^(eps - S))_+``, on this object's side."""
+        """Return a certified bound on ``log E (1 - e^(eps - S))_+`` over finite losses S, from this object's side."""
         t, h, n = self.t, self.h, len(self._values)
         slip = 32 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
         epsilon -= self.side * slip
@@ -249,7 +259,10 @@ class GridSum:
         return total, weight, size
 
     def slope(self, epsilon: float) -> float:
-        """Approximate ``-d log delta / d eps`` by a difference; 0 if delta is not certified at the larger epsilon."""
+        """Return an approximation of ``-d log delta / d eps``, a difference quotient of the bounds.
+
+        The result is 0 if the bound at the larger epsilon is ``-inf``.
+        """
         step = max(2 * self.h, 1e-4 * epsilon)
         high, low = self.log_delta(epsilon), self.log_delta(epsilon + step)
         return (high - low) / step if low > -math.inf else 0.0

@@ -1,10 +1,11 @@
 """Gauss-Legendre rules, and the largest panel width for which a rule is exact to double precision.
 
-For f analytic and bounded by M on the Bernstein ellipse with parameter rho around a panel of half-width c, the m-point
-rule errs by at most ``(64/15) c M rho^(-2m) / (1 - rho^-2)`` (Trefethen 2008 [Tre08], Theorem 4.5). The ellipse reaches
-``A = c (rho + 1/rho)/2`` from the panel. If the density grows by a factor ``exp(G A + A^2/2)`` over that distance, the
-relative error is about ``rho^(-2m) exp(2 G A + A^2)`` with rho = 2A/c. Its minimum over A is below 2^-56 whenever ``c
-<= HALF_WIDTH[m] / (G + 4)``; ``tests/numerics/test_legendre.py`` evaluates the bound over the range of G that occurs.
+Let f be analytic and bounded by M on the Bernstein ellipse with parameter rho around a panel of half-width c. Then the
+m-point rule errs by at most ``(64/15) c M rho^(-2m) / (1 - rho^-2)`` (Trefethen 2008 [Tre08], Theorem 4.5). The ellipse
+reaches ``A = c (rho + 1/rho)/2`` from the centre of the panel. If the density grows by a factor ``exp(G A + A^2/2)``
+over that distance, where G is its growth, the relative error is about ``rho^(-2m) exp(2 G A + A^2)`` with rho = 2A/c.
+The minimum over A is below 2^-56 whenever ``c <= HALF_WIDTH[m] / (G + 4)``. ``tests/numerics/test_legendre.py``
+evaluates the bound over the range of G that occurs.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-NODES = 16  # of the rule on a panel, unless the caller wants fewer
+NODES = 16  # default number of nodes on a panel
 RULE_ERROR = 2.0**-54  # bound on the error of a rule that is exact to double precision, relative to its envelope
 
 HALF_WIDTH = {4: 0.019, 8: 0.47, 16: 3.3}
-"""Panel half-width times (growth + 4), by number of nodes."""
+"""Largest half-width of a panel, times (growth + 4), at which the rule is exact to double precision; by its nodes."""
 
 HALVES = {
     4: ((
@@ -42,23 +43,26 @@ HALVES = {
     )),
 }  # fmt: skip
 """The positive nodes and their weights, by number of nodes: the doubles of NumPy's ``leggauss``. They are stored here
-since importing NumPy's polynomials takes longer than a whole query, and so that they agree on all machines."""
+so that they agree on all machines, and because importing NumPy's polynomials takes longer than a whole query."""
 
 
 @cache
 def rule(nodes: int) -> tuple[Array, Array]:
-    """Return nodes, in increasing order, and weights on [-1, 1], for 4, 8 or 16 nodes."""
+    """Return the nodes, in increasing order, and the weights of the rule on [-1, 1]; it has 4, 8 or 16 nodes."""
     x, w = np.array(HALVES[nodes])
     return np.concatenate((-x[::-1], x)), np.concatenate((w[::-1], w))
 
 
 def panel_count(low: float, high: float, growth: float) -> float:
-    """Return the number of equal panels on which the rule is exact to double precision; it may be infinite."""
+    """Return the number of equal panels between low and high that makes the rule exact to double precision.
+
+    ``growth`` is G of the module docstring. The number may be infinite.
+    """
     return float(np.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES])))
 
 
 def on_panels(edges: Array, nodes: int = NODES) -> tuple[Array, Array]:
-    """Return the nodes and weights of a rule on each panel between neighbouring edges, in order."""
+    """Return the nodes, in increasing order, and the weights of a rule on every panel between neighbouring edges."""
     unit, weights = rule(nodes)
     half = 0.5 * np.diff(edges)[:, None]
     return (edges[:-1, None] + half * (1 + unit)).ravel(), (half * weights).ravel()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-COEFFICIENTS = tuple(1 / math.factorial(n) for n in range(16, 1, -1))  # the next is below 2^-59 of the sum
+COEFFICIENTS = tuple(1 / math.factorial(n) for n in range(16, 1, -1))  # for |x| < 1/2, later terms are below 2^-59
 
 
 def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
@@ -30,9 +30,9 @@ def log_sum(exponent: Array) -> float:
 
 
 def exp_beyond_first(x: Array) -> Array:
-    """Return ``e^x - 1 - x`` to a few roundings, by its series near 0, where the difference cancels.
+    """Return ``e^x - 1 - x`` with a relative error of a few roundings, also near 0, where the terms cancel.
 
-    Infinite beyond the range of a double.
+    Near 0 the power series is summed. Values beyond the range of a double are infinite.
     """
     near = np.minimum(np.maximum(x, -0.5), 0.5)
     series = np.full_like(near, COEFFICIENTS[0])
@@ -46,9 +46,10 @@ def exp_beyond_first(x: Array) -> Array:
 
 
 def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
-    """Return ``w (e^x - 1 - x)``, even if w underflows or e^x overflows, and the size of its terms.
+    """Return ``w (e^x - 1 - x)``, given log w, and bounds on the sensitivity of this value to an error of log w.
 
-    An error e of log w moves the value by about e times the size of its terms.
+    An error e of log w moves the value by about e times the second result. The value is correct even if w underflows or
+    e^x overflows.
     """
     weight = np.exp(log_weight)
     out = weight * exp_beyond_first(np.minimum(x, 1.0))
@@ -67,6 +68,6 @@ def log_peak(t: float) -> float:
 
 
 def log_peaks(t: Array) -> Array:
-    """Return :func:`log_peak` for an array of numbers, by NumPy's elementary functions."""
+    """Return :func:`log_peak` of each number of an array."""
     out: Array = -np.log1p(t) - t * np.log1p(1 / t)
     return out

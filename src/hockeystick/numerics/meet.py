@@ -8,16 +8,16 @@ from functools import cache
 
 from hockeystick.numerics.roots import root
 
-FARTHEST = 1e18  # largest epsilon of the search
-NEARLY = 1.02  # factor on the step predicted by the slope
+FARTHEST = 1e18  # largest epsilon that the search tries
+NEARLY = 1.02  # factor on the step that the slope predicts, so that the step just passes the root
 
 
 def bracket(holds: Callable[[float], bool], at: float, step: float, limit: float) -> tuple[float, float]:
-    """Return two places of a search in doubling steps: the last before a condition holds, and the first where it holds.
+    """Search in doubling steps for a place where a condition holds; return the last place before it, and this place.
 
     The places tried are ``at``, ``at + step``, ``at + 3 step`` and so on up to a limit, or down to it if the step is
-    negative. The limit itself is not tried: it is returned as the second place if the condition holds at no place
-    before it.
+    negative. If the condition holds at none of them, the second place returned is the limit, which is not tried. If the
+    condition holds at ``at``, both places are ``at``.
     """
     nearest = min if step > 0 else max
     before = at
@@ -38,16 +38,17 @@ def outward(holds: Callable[[float], bool], at: float, step: float, limit: float
 def crossing(
     below: Callable[[float], float], above: Callable[[float], float], target: tuple[float, float], high: float
 ) -> tuple[float, float]:
-    """Return certified bounds on the epsilon at which a decreasing curve takes a value known to lie in an interval.
+    """Return certified bounds on the epsilon at which a decreasing curve takes a target value.
 
-    Both bounds are 0 if the curve lies below the interval at 0. Both ends start from a numerical root, and are moved
-    outward until they are certified.
+    The target value is known to be in an interval. Each bound starts from a numerical root, and is moved outward until
+    it is certified. If the curve is at most the lower end of this interval at epsilon 0, both bounds are 0.
 
     Args:
-        below: lower bound on the curve at an epsilon.
-        above: upper bound on the curve at an epsilon; it decreases, and is at most ``target[0]`` at ``high``.
-        target: the ends of the interval, in ascending order.
-        high: an upper bound on the epsilon.
+        below: function that returns a lower bound on the curve at an epsilon.
+        above: function that returns an upper bound on the curve at an epsilon. It decreases, and is at most
+            ``target[0]`` at ``high``.
+        target: the ends of the interval that contains the target value, in ascending order.
+        high: an upper bound on the result.
     """
     least, most = target
     if above(0.0) <= least:
@@ -69,9 +70,9 @@ def upper_end(
     """Return an epsilon >= 0, near the least, at which a certified upper bound on log delta is at most the target.
 
     The search first moves from the guess in doubling steps: up while the bound is above the target, or down while it is
-    not. If it reaches 0, or the supremum of the loss (infinite if there is none), that is the answer. Otherwise the
-    root of the bound is now bracketed, and is found to a tolerance. Finally the search moves up from that root until
-    the bound itself is at most the target.
+    not. If the search reaches 0, the answer is 0. If it reaches the supremum of the loss (infinite if there is none),
+    the answer is the supremum. Otherwise the root of bound minus target is now bracketed, and is found to a tolerance.
+    Finally the search moves up from the root until the bound is at most the target.
     """
     log_delta = cache(log_delta)  # each state begins where the previous one ended
 
@@ -93,15 +94,16 @@ def upper_end(
 
 
 def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
-    """Return an epsilon >= 0, near the greatest, at which a certified lower bound exceeds the target; 0 if none.
+    """Return an epsilon >= 0, near the greatest, at which a certified lower bound on log delta exceeds the target.
 
-    The bound is on log delta. The search goes down from the guess, an upper end, since far from it a lower bound may be
-    useless. Its first step follows from the slope: if that step is shorter than the gap and reaches a certified
-    epsilon, this is the answer. Otherwise the search moves down in doubling steps until the bound is above the target,
-    and the answer is 0 if 0 is reached first. The root is now bracketed, and is found to a tolerance. Finally the
-    search moves down from that root until the bound itself exceeds the target.
+    The search moves down from the guess, which is an upper end of epsilon: far below it, the lower bound may be
+    useless. The slope predicts a first step. If this step is shorter than the gap and reaches an epsilon at which the
+    bound exceeds the target, that epsilon is the answer. Otherwise the search moves down in doubling steps until the
+    bound exceeds the target. If the search reaches 0 first, the answer is 0. Now the root of bound minus target is
+    bracketed, and is found to a tolerance. Finally the search moves down from the root until the bound exceeds the
+    target.
     """
-    log_delta = cache(log_delta)  # as above
+    log_delta = cache(log_delta)  # each state begins where the previous one ended
 
     def met(epsilon: float) -> bool:
         return log_delta(epsilon) > target
@@ -117,7 +119,10 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
 
 
 def _first_step(excess: float, guess: float, slope: float) -> float:
-    """Estimate the distance to the root from the slope, capped because the slope holds only locally."""
+    """Estimate the distance to the root from the slope and the excess of log delta over the target.
+
+    The estimate has an upper limit, because the slope is valid only near the guess.
+    """
     step = 1.5 * abs(excess) / slope if math.isfinite(excess) else math.inf
     return max(min(step, 1 / slope + guess), 1e-9 * guess, 1e-15 / slope)
 

@@ -12,20 +12,21 @@ from collections.abc import Callable
 from hockeystick.numerics.roots import ITERATIONS
 
 GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))
-"""The smaller part of a bracket in golden section."""
+"""Share of a bracket that golden section cuts off."""
 
 ROUNDING = math.sqrt(2.2e-16)
-"""Relative distance of two places near a minimum at which a smooth function has the same value in doubles."""
+"""Relative distance from a minimum within which a smooth function has the same value in doubles."""
 
 
 def least_place(function: Callable[[float], float], low: float, high: float, *, xtol: float) -> float:
-    """Return the place of a local minimum between ``low`` and ``high``, to about ``xtol``.
+    """Return the place x of a local minimum between ``low`` and ``high``, with an error of about ``xtol``.
 
     >>> abs(least_place(lambda x: (x - 0.3) ** 2, 0.0, 1.0, xtol=1e-9) - 0.3) < 1e-8
     True
     """
     a, b = float(low), float(high)
-    best = second = third = a + GOLDEN * (b - a)  # places with the two least values, and the previous ``second``
+    # ``best`` and ``second`` are the places with the two least values so far; ``third`` is the previous ``second``
+    best = second = third = a + GOLDEN * (b - a)
     f_best = f_second = f_third = float(function(best))
     step = last = 0.0
     for _ in range(ITERATIONS - 1):
@@ -62,9 +63,9 @@ def least_place(function: Callable[[float], float], low: float, high: float, *, 
 def _parabola(
     best: tuple[float, float], second: tuple[float, float], third: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the step from the best place to the minimum of a parabola, as a numerator and a denominator >= 0.
+    """Return the step from the best place to the extremum of the parabola through three points.
 
-    The parabola goes through three points, each given as a place and the function's value there.
+    The step is returned as a numerator and a denominator >= 0. Each point is a place and the function's value there.
     """
     (x, f), (x_second, f_second), (x_third, f_third) = best, second, third
     r, q = (x - x_second) * (f - f_third), (x - x_third) * (f - f_second)

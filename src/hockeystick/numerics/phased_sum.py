@@ -1,7 +1,7 @@
-"""Sums ``sum_k c_k e^(i s_j v_k)`` for equidistant ``s_j`` and ``v_k``, and the errors of their phases.
+"""Sums ``sum_k c_k e^(i s_j v_k)`` for equidistant ``s_j`` and ``v_k``, and the errors of their phase factors.
 
-A product ``s_j v_k`` is exact if the two steps and the indices j and k together have no more binary digits than a
-double.
+A product ``s_j v_k`` is exact if the digits of four numbers (the two steps and the largest indices j and k) together
+are no more than the binary digits of a double.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ EXACT = sys.float_info.mant_dig  # binary digits of a double
 def phased_sum(
     terms: ComplexArray, v: Array, dv: float, step: float, start: int, stop: int
 ) -> tuple[ComplexArray, Array]:
-    """Return ``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, as matrix products over blocks of nodes.
+    """Return ``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, and bounds on the errors of the phase factors.
 
-    Also return bounds on the errors of the phase factors ``e^(i s_j v_k)``. If the products ``s_j v_k`` are exact,
-    these errors come from sine and cosine alone.
+    A phase factor is ``e^(i s_j v_k)``. If the products ``s_j v_k`` are exact, its error comes from sine and cosine and
+    one product alone. The sums are computed as matrix products over blocks of nodes.
 
     Args:
         terms: shape (nodes,).

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 
 ITERATIONS = 10_000
-"""Largest number of steps of a search: bisection from the largest double to the least takes 2,100, and each of these
-may need a few."""
+"""Largest number of steps of a search. Bisection from the largest double to the least takes 2,100 steps, and Brent's
+method may need a few steps for each of these."""
 
 ROOT_GAP = 1e-14
 """Relative precision of a root; certified ends are moved outward from it. Brent's method reaches four units in the last
@@ -19,7 +19,7 @@ place."""
 
 
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float = ROOT_GAP) -> float:
-    """Return a root between two places where the function has different signs, to ``xtol + rtol |root|``.
+    """Return a root between two places where the function has different signs, to within ``xtol + rtol |root|``.
 
     Raises:
         ValueError: the function does not have different signs at the two places, or is NaN where the search evaluates
@@ -29,7 +29,7 @@ def root(function: Callable[[float], float], low: float, high: float, *, xtol: f
     >>> abs(root(lambda x: x - 1e-250, 0.0, 1.0, xtol=1e-300, rtol=1e-13) - 1e-250) < 1e-260
     True
     """
-    before, at = float(low), float(high)  # at: the best place so far; before: the one before it
+    before, at = float(low), float(high)  # ``at`` is the best place so far, and ``before`` the previous value of ``at``
     f_before, f_at = _value(function, before), _value(function, at)
     if f_before == 0:
         return before
@@ -60,9 +60,10 @@ def root(function: Callable[[float], float], low: float, high: float, *, xtol: f
 
 
 def _interpolated(before: tuple[float, float], at: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the step from ``at`` to the zero of the line through two points, or of the inverse parabola through three.
+    """Return the step from ``at`` to the zero of an interpolant; NaN if it has no zero.
 
-    Each point is a place and the function's value there. The step is NaN if there is no such zero.
+    Each point is a place and the function's value there. If ``before`` equals ``other``, the interpolant is the line
+    through two points. Otherwise it is the inverse parabola through three points.
     """
     (x, f), (x_at, f_at), (x_other, f_other) = before, at, other
     try:
