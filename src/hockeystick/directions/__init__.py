@@ -1,1 +1,1 @@
-"""Epsilon, delta and trade-off functions from dominating pairs: computed in each direction, then the worst is taken."""
+"""Epsilon, delta and trade-off functions from dominating pairs: the worst answer over all directions."""

@@ -1,9 +1,10 @@
 """Lower bounds on the privacy loss of rounds, from compositions that some instance attains (see ``pairs/sides.py``).
 
-An *instance* is a choice of neighbouring datasets and of all else that the mechanism leaves open. The exact epsilon or
-delta of a direction is the maximum over all instances. So each attained composition gives a lower bound, and the
-largest of these bounds is the lower end of the interval. A trade-off function is a minimum over instances, so the
-trade-off function of any single instance is an upper bound, with its datasets in either order.
+An *instance* is a choice of neighbouring datasets and of everything else that a mechanism leaves unspecified. The exact
+epsilon or delta of a direction is the maximum over all instances. So each composition that some instance attains gives
+a lower bound, and the largest of these bounds is the lower end of the interval. The trade-off function of a plan is a
+minimum over instances and over both orders of their datasets. So the trade-off function of any single instance, in
+either order, is an upper bound.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from hockeystick.values.interval import Interval
 
 
 class Instance(NamedTuple):
-    """The composition that an instance attains, and the same with both datasets exchanged."""
+    """The composition that an instance attains, and the composition after its two datasets are exchanged."""
 
     forward: Composition
     backward: Composition
@@ -30,7 +31,7 @@ class Instance(NamedTuple):
 def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
     """Return each distinct composition that some instance attains, with its direction.
 
-    Every kind of rounds must have a lower bound (``Directions.known_from_below``).
+    The caller ensures that every kind of rounds has a lower bound (``Directions.known_from_below``).
     """
     out: list[tuple[Direction, Composition]] = []
     for direction in directions.adjacency.directions:
@@ -42,9 +43,10 @@ def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
 
 
 def instances(directions: Directions) -> list[Instance]:
-    """Return the instances, each with both orders of its datasets; the adjacency must include both orders.
+    """Return the distinct instances, each with both orders of its datasets.
 
-    Of two instances that differ only by the order of the datasets, the first is returned.
+    The adjacency must include both orders. If two instances differ only in the order of their datasets, only the first
+    is returned.
     """
     out: list[Instance] = []
     direction = directions.adjacency.directions[0]
@@ -60,11 +62,16 @@ def instances(directions: Directions) -> list[Instance]:
 
 
 def bracketed(below: Interval, above: Interval, why: str) -> Interval:
-    """Return the interval from the lower end of ``below`` to the upper end of ``above``, two certified intervals.
+    """Return the interval from the lower end of ``below`` to the upper end of ``above``.
+
+    Args:
+        below: certified interval of the composition for lower bounds.
+        above: certified interval of the composition for upper bounds.
+        why: reason why the two compositions differ.
 
     Raises:
-        InvalidInputError: that lower end exceeds that upper end, so the pairs for lower and for upper bounds contradict
-            each other.
+        InvalidInputError: the lower end of ``below`` exceeds the upper end of ``above``, so the pairs for lower and for
+            upper bounds contradict each other.
     """
     refuse_contradiction(below.lower, above.upper)
     middle = 0.5 * (below.estimate + above.estimate) if math.isfinite(below.estimate) else above.estimate
@@ -76,9 +83,10 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
 
 
 def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Composition, ...]:
-    """Compositions that the instance at one index attains in one direction.
+    """Compositions that the instance with index ``at`` attains in one direction.
 
-    If a record is replaced, these are two, one for each order of the datasets; otherwise there is one.
+    In the direction replace-one there are two compositions, one for each order of the datasets. In every other
+    direction there is one.
     """
     if direction is not Direction.REPLACE_ONE:
         return (_at(directions, direction, at),)
@@ -86,10 +94,10 @@ def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Compo
 
 
 def _at(directions: Directions, direction: Direction, at: int, *, backwards: bool = False) -> Composition:
-    """Composition of one pair of each kind of rounds: the pair at one index of its list ``below``.
+    """Composition of one pair of each kind of rounds: the pair with index ``at`` in the kind's list ``below``.
 
-    A list that is too short counts with its last pair. ``backwards`` reads the lists from their end, which exchanges
-    the two datasets.
+    If a list is too short, its last pair is used. With ``backwards``, each list is first reversed, which exchanges the
+    two datasets.
     """
     step = -1 if backwards else 1
     run = ((known.below[::step], count) for known, count in _run(directions, direction))
@@ -102,5 +110,5 @@ def _alternatives(directions: Directions, direction: Direction) -> int:
 
 
 def _run(directions: Directions, direction: Direction) -> list[tuple[Known, int]]:
-    """Pairs and count of each kind of rounds whose count is not 0."""
+    """Pairs and count of each kind of rounds with a positive count."""
     return [(known, count) for known, count in directions.known(direction) if count]

@@ -1,8 +1,8 @@
-"""Certified bounds of a plan by an engine: computed in each direction, then the worst is taken.
+"""Certified bounds of a plan by an engine: the worst of the bounds in all directions.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. Here ``delta_finite`` sums over
-the finite losses only; their masses are not divided by ``1 - p``. If the losses are bounded, ``delta_finite`` is
-exactly 0 at their supremum and beyond.
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. Here ``delta_finite`` is the
+contribution of the finite losses; their masses are not divided by ``1 - p``. If the finite losses are bounded,
+``delta_finite`` is exactly 0 at their supremum and beyond.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from hockeystick.values.interval import Ends, Interval
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
-LAST_RESORT = 10.0  # seconds for the moments of curves without pairs, which have no other answer
+LAST_RESORT = 10.0  # longest time in seconds for the moments of rounds without pairs, as no other method applies
 FAR_OUT = "outcomes with less mass than the smallest double cannot be distinguished"
-COARSE_GAP = 0.1  # gap of the first run of a direction that may not be the worst
+COARSE_GAP = 0.1  # relative width of the first interval for a direction that may not be the worst
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
-    """Return an interval for the largest epsilon of all directions at a delta."""
+    """Return a certified interval for the largest epsilon of all directions at a delta."""
     gap = checked_gap(gap)
     with question():
         if engine is AutoEngine and delta > 0:
@@ -61,7 +61,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
 
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
-    """Return an interval for the largest delta of all directions at an epsilon, and one for its logarithm."""
+    """Return certified intervals for the largest delta of all directions at an epsilon, and for its logarithm."""
     gap = checked_gap(gap)
     with question():
         if engine is AutoEngine and epsilon > 0:
@@ -85,13 +85,19 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
 
 
 def epsilons_asked(deltas: Sequence[float], gap: float | None) -> Asked:
-    """Return the core's query for epsilons; the logarithm of each delta is rounded to the safe side of each end."""
+    """Return the core's query for epsilon at each delta.
+
+    The logarithm of each delta is rounded up for the lower end of epsilon, and down for the upper end.
+    """
     targets = [[log_left(delta, 0.0, next_up), log_left(delta, 0.0, next_down)] for delta in deltas]
     return Asked.epsilons(np.array(targets), gap or DEFAULT_GAP)
 
 
 def core_rounds(directions: Directions) -> GaussianRounds | None:
-    """Return the first direction of rounds that the core answers for in all directions; ``None`` for other rounds."""
+    """Return the rounds in the first direction, if the core can compute all directions from them; else ``None``.
+
+    The core handles rounds with tight Gaussian pairs whose directions are removing and adding the same record.
+    """
     if not directions.tight:
         return None
     first, *others = (GaussianRounds.of(directions.rounds(side)) for side in directions.adjacency.directions)
@@ -101,12 +107,14 @@ def core_rounds(directions: Directions) -> GaussianRounds | None:
 
 
 def by_core(some: Sequence[GaussianRounds], sides: Sequence[Direction], asked: Asked) -> list[Bound | None]:
-    """Return the core's answers for plans with equally many kinds of rounds, each in its worse direction.
+    """Return the core's answer for each plan in its worse direction; ``None`` where the core has no answer.
 
     Args:
-        some: rounds of each plan in the first direction (:func:`core_rounds`).
-        sides: directions of all these plans; the core computes both at once (``engines/core/ask.py``).
-        asked: query for each plan; a query for delta is answered by its logarithm.
+        some: rounds of each plan in the first direction (:func:`core_rounds`). All plans have equally many kinds of
+            rounds.
+        sides: directions that all plans have; if there are two, the core computes both at once
+            (``engines/core/ask.py``).
+        asked: one query for each plan. The answer to a query for delta is log delta.
     """
     plans = plans_of(some)
     found, adding = worse(plans, asked) if len(sides) == 2 else (solve(plans, asked), [False] * len(some))
@@ -117,7 +125,10 @@ def by_core(some: Sequence[GaussianRounds], sides: Sequence[Direction], asked: A
 
 
 def _by_core(directions: Directions, asked: Asked, size: Callable[[float], float]) -> Bound | None:
-    """Answer of the core; ``None`` for other rounds, and if the interval is wider than gap times size(upper end)."""
+    """Answer of the core, if the core handles these rounds and the interval is narrow; else ``None``.
+
+    An interval is narrow if its width is at most the gap times ``size(upper end)``.
+    """
     rounds = core_rounds(directions)
     if rounds is None:
         return None
@@ -130,14 +141,15 @@ def _sided(
 ) -> Bound:
     """Interval for the worst direction, from the dominating pairs alone or also from attained compositions.
 
-    If the dominating pairs give both ends, or if no lower bound exists, only they are composed. Otherwise they give the
-    upper end, the largest over the directions. The attained compositions give the lower end, the largest over all of
-    them. The two maxima may be in different directions.
+    If the dominating pairs give both ends, or if no lower bound exists, only the dominating pairs are composed.
+    Otherwise the dominating pairs give the upper end, which is the largest over the directions. The attained
+    compositions give the lower end, which is the largest over all of them. The two maxima may be in different
+    directions.
     """
     subjects = _directions(directions)
     if directions.one_curve or not directions.known_from_below:
         worst, found = ask(subjects)
-        # an interval is also wide or infinite because some rounds have only a Renyi curve
+        # some rounds having only a Renyi curve is also a reason for a wide or infinite interval
         only_curve = ONLY_CURVE if any(rounds.curves for _, rounds in subjects) else None
         return bound_of(replace(found, limited=found.limited or only_curve), worst)
     from hockeystick.directions.below import attained, bracketed  # imported late, since most pairs are tight
@@ -162,10 +174,11 @@ def worst_direction(
 ) -> tuple[Direction, Interval]:
     """Return the direction with the largest upper end, and an interval for the maximum over the directions.
 
-    Its ends are the largest lower end and the largest upper end. The first direction is computed by ``ask``, at the
-    requested gap. Each other direction is first computed by ``glance``, at a coarse gap. The coarse interval suffices
-    if it lies below the lower end so far. It also suffices if a limit (of work or of theory) has widened it, since the
-    same limit would widen a finer one.
+    The ends of the interval are the largest lower end and the largest upper end. The first direction is computed by
+    ``ask``, at the requested gap. Each other direction is first computed by ``glance``, at a coarse gap, and then by
+    ``ask``. The second computation is skipped in two cases: the upper end of the coarse interval is at most the largest
+    lower end so far, or a limit (of work or of theory) has widened the coarse interval. The same limit would widen a
+    finer interval, too.
     """
     (direction, leader), *others = directions
     with share(MOST if others else 1.0):
@@ -187,9 +200,9 @@ def worst_direction(
 
 
 def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -> Interval:
-    """Answer of an engine at a coarse gap, or the Renyi bound if the engine does not apply.
+    """Answer of an engine, or the Renyi bound if the engine does not apply.
 
-    The caller uses this answer to show that another direction is worse.
+    The answer need only be good enough to show that another direction is worse.
     """
     try:
         return ask(engine)
@@ -198,7 +211,11 @@ def _coarsely(ask: Callable[[EngineFactory], Interval], engine: EngineFactory) -
 
 
 def _glance(rounds: Gathered, delta: float, best: Interval, engine: EngineFactory) -> Interval:
-    """Epsilon of another direction at a coarse gap; its largest loss, if that is below the lower end so far."""
+    """Interval for epsilon of a direction, good enough to compare it with ``best``, the interval of the worst so far.
+
+    If the largest loss is at most the lower end of ``best``, the interval runs from 0 to the largest loss. Otherwise
+    epsilon is computed at a coarse gap.
+    """
     largest = rounds.worse.largest_loss
     if largest is not None and largest[1] <= best.lower and rounds.worse.infinite_mass_ends[1] <= delta:
         return Interval(0.0, largest[1], largest[1])
@@ -208,7 +225,7 @@ def _glance(rounds: Gathered, delta: float, best: Interval, engine: EngineFactor
 def _mirrored(one: Gathered, other: Gathered) -> bool:
     """True if the pairs of one direction are known to be the pairs of the other with P and Q exchanged.
 
-    Then both directions have the same delta at epsilon 0: it is the total variation distance, which is symmetric.
+    If so, both directions have the same delta at epsilon 0: the total variation distance, which is symmetric.
     """
     if any(each is not None for rounds in (one, other) for each in (rounds.curves, rounds.moments)):
         return False
@@ -227,16 +244,17 @@ def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
 
 
 def _subject(rounds: RenyiComposition) -> Gathered:
-    """Input of the engines: the pairs of the rounds, with one pair in place of all rounds that have only a Renyi curve.
+    """Input of the engines: the pairs of the rounds, and one pair for all rounds that have only a Renyi curve.
 
     Raises:
-        NotApplicableError: there are too many kinds of rounds, or the Renyi curves give no finite epsilon.
+        NotApplicableError: there are too many kinds of rounds to merge, or the Renyi curves take too long to compute or
+            give no finite epsilon.
     """
     if isinstance(rounds, Composition):
         return gathered(rounds)
     curves = [(item, count) for item, count in rounds.rounds if not isinstance(item, DominatingPair)]
     pairs = [(item, count) for item, count in rounds.rounds if isinstance(item, DominatingPair)]
-    if not curves:  # none of these rounds is run
+    if not curves:  # rounds without a pair have count 0
         return gathered(Composition(pairs))
     from hockeystick.pairs.tabulated import tabulated
 
@@ -255,7 +273,7 @@ def _at_most(found: Interval, rough: Interval) -> Interval:
 
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Epsilon of one direction; at delta 0 no engine is used, and so no kinds of rounds are merged."""
+    """Interval for epsilon of one direction; delta 0 needs no engine, and so no merging of kinds of rounds."""
 
     def alone(rounds: Gathered) -> bool:
         return delta == 0 if rounds.curves is None else delta <= rounds.curves.infinite_mass_ends[1]
@@ -270,12 +288,12 @@ def _asked(
     ask: Callable[[Composition, float | None, EngineFactory], Interval],
     alone: Callable[[Gathered], bool],
 ) -> Interval:
-    """Interval for the rounds of one direction; if their kinds are too many for an engine, they are merged first.
+    """Interval for the rounds of one direction; if there are too many kinds for an engine, kinds are merged first.
 
-    After merging, the lower end comes from ``rounds.milder``, and the upper end from ``rounds.worse``. ``alone`` is
-    True of rounds that are answered without an engine, and so need no merging. If some rounds have only a Renyi curve,
-    a pair replaces their curves. The Renyi bound of all rounds is then computed, too, and is the answer if its upper
-    end is lower.
+    After merging, the lower end comes from ``rounds.milder``, and the upper end from ``rounds.worse``. No kinds are
+    merged if ``alone(rounds)`` is true: such rounds are answered without an engine. If some rounds have only a Renyi
+    curve, one pair replaces these curves. The Renyi bound of all rounds is then also computed, and replaces the upper
+    end if it is lower.
     """
     if rounds.moments is not None:
         found = _asked(replace(rounds, moments=None), gap, engine, ask, alone)
@@ -302,14 +320,15 @@ def _asked(
     found = _between(milder, worse, rounds.reason)
     if engine is not AutoEngine:
         return found
-    return _at_most(found, ask(rounds.exact, wide, RenyiEngine))  # of all kinds, not gathered
+    return _at_most(found, ask(rounds.exact, wide, RenyiEngine))  # the Renyi bound needs no merged kinds
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
     """Answer of the contour engine for all kinds of rounds, without merging.
 
-    ``None`` if another engine was requested, or if the interval is wide and merged kinds may do better. No contour is
-    begun if no work is left: to place the contour alone takes half a second if the kinds are many.
+    The answer is ``None`` if another engine was requested, or if the interval is wide, so that merged kinds may give a
+    narrower one. It is also ``None`` if no work is left, because with many kinds it takes half a second only to place
+    the contour.
     """
     if not rounds.tried or left() <= 0:
         return None
@@ -326,7 +345,10 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
 
 
 def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
-    """Interval from the lower end of ``milder`` to the upper end of ``worse``, the answers for merged compositions."""
+    """Interval from the lower end of ``milder`` to the upper end of ``worse``.
+
+    These are the answers for the two merged compositions; ``reason`` says why kinds were merged.
+    """
     lower, upper = min(milder.lower, worse.upper), worse.upper
     estimate = 0.5 * (milder.estimate + worse.estimate) if math.isfinite(milder.estimate) else worse.estimate
     limited = f"{reason}; {worse.limited}" if math.isinf(upper) and worse.limited else reason
@@ -346,7 +368,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
 
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Log delta of one direction; no engine is used at epsilons that no finite loss exceeds."""
+    """Interval for log delta of one direction; an epsilon that no finite loss exceeds needs no engine."""
     return _asked(
         rounds,
         gap,
@@ -381,7 +403,7 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
 def _log_delta_of_losses(
     composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory
 ) -> Interval:
-    """Log delta, with the mass at infinite loss; the total variation is not yet applied as an upper bound."""
+    """Interval for log delta, with the mass at infinite loss, before the total variation is applied as a bound."""
     finite = finite_log_delta(composition, epsilon, lambda: engine(composition).log_delta(epsilon, gap))
     if composition.infinite_mass == 0 and (composition.standing_mass == 0 or finite.upper == -math.inf):
         return finite
@@ -395,7 +417,7 @@ def _log(x: float) -> float:
 
 
 def log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
-    """Return ``log(delta - taken)``; the difference and its logarithm are each rounded by ``beyond``, up or down."""
+    """Return ``log(delta - taken)``; ``beyond(x, steps)`` moves the difference and its logarithm up or down."""
     left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
     log = _log(left)
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)

@@ -1,8 +1,8 @@
-"""Delta of a plan at many epsilons: computed in each direction, then the worst is taken.
+"""Delta of a plan at many epsilons: the worst of the values in all directions.
 
 The certificate of ``certified.py`` for one epsilon holds here at each of many epsilons. In place of an engine, each
-direction has one :class:`~hockeystick.engines.curve.Curve`. It keeps its *sections* for later queries: contours or
-composed laws, each computed for one epsilon but valid at all.
+direction has a :class:`~hockeystick.engines.curve.Curve`. The curve keeps its *sections* for later queries. A section
+is a contour or a composed law that is computed for one epsilon but gives valid bounds at every epsilon.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from hockeystick.values.bounds import ONLY_DOMINATED
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.interval import Array, Ends, Interval
 
-NEAR_END = 1 - 2.0**-50  # share of the largest loss beyond which no engine is used
+NEAR_END = 1 - 2.0**-50  # no engine is used for an epsilon above this share of the largest loss
 
 
 class DirectionCurve:
     """Log delta of one direction as a function of epsilon, with the mass at infinite loss.
 
     Args:
-        composition: pairs and counts.
-        gap: largest relative width of delta allowed.
+        composition: pairs and counts of the rounds.
+        gap: largest relative width of delta allowed; ``None`` for the engines' defaults.
     """
 
     def __init__(self, composition: Composition, gap: float | None) -> None:
         self.composition, self._gap = composition, gap
         self._gathered = gathered(composition)
-        # kinds that a contour can take are gathered only if its interval is wide
+        # if a contour can handle all kinds, kinds are gathered only where its interval is wide
         self._exact = not self._gathered.many or self._gathered.tried
         self._curve = Curve(composition, gap, self._gathered.many)
 
     @cached_property
     def _sides(self) -> tuple[DirectionCurve, DirectionCurve]:
-        """Curves of the two compositions in which many kinds are merged: for lower bounds, and for upper bounds."""
+        """Curves of the two compositions of merged kinds: the first for lower bounds, the second for upper bounds."""
         gap = max(self._gap or ROUGH, ROUGH)
         return DirectionCurve(self._gathered.milder, gap), DirectionCurve(self._gathered.worse, gap)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
-        """Return certified ends at each epsilon >= 0, shape (n,).
+        """Return certified ends of log delta at each epsilon >= 0, shape (n,).
 
-        Where the upper end is below ``enough``, the interval may stay wide.
+        The interval may be wide wherever its upper end is below ``enough``, a log delta for each epsilon.
         """
         with question():
             if not self._gathered.many:
@@ -73,14 +73,17 @@ class DirectionCurve:
             return found
 
     def _between(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends by merged kinds of rounds: lower ends from the composition ``milder``, upper ends from ``worse``."""
+        """Ends of log delta from merged kinds of rounds: lower ends from ``milder``, upper ends from ``worse``."""
         with share(0.5):
             milder = self._sides[0].log_delta(epsilon, enough)
         worse = self._sides[1].log_delta(epsilon, enough)
         return Ends.of(milder.lower, worse.estimate, worse.upper)
 
     def _of_all(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of the whole composition; no upper end exceeds the log of the total variation, delta at epsilon 0."""
+        """Ends of log delta of the composition without merging; upper ends are at most the log of the total variation.
+
+        The total variation is delta at epsilon 0.
+        """
         found = self._of_losses(epsilon, enough)
         variation = self.composition.variation(1.0)
         if not 0 < variation < 1:
@@ -88,7 +91,7 @@ class DirectionCurve:
         return Ends.of(found.lower, found.estimate, np.minimum(found.upper, next_up(math.log(variation), 2 * ULPS)))
 
     def _of_losses(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of log delta, with the mass at infinite loss; the bound by the total variation is not yet applied."""
+        """Ends of log delta, with the mass at infinite loss, before the total variation is applied as a bound."""
         if not self.composition.rounds or self.composition.tells_all:
             finite = Ends(*np.full((3, len(epsilon)), -math.inf))
         elif self.composition.bounded:
@@ -98,10 +101,10 @@ class DirectionCurve:
         return with_infinite(self.composition, finite)
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of log delta of the finite losses, if these are bounded."""
+        """Ends of log delta of the finite losses, for a composition in which these are bounded."""
         inside = epsilon < NEAR_END * float(self.composition.supremum[0])
         found = self._curve.log_delta(epsilon[inside], None if enough is None else enough[inside])
-        ends = np.tile([[-math.inf], [0.0], [0.0]], len(epsilon))  # the trivial interval where no engine is used
+        ends = np.tile([[-math.inf], [0.0], [0.0]], len(epsilon))  # trivial ends, kept where no engine is used
         ends[:, inside] = found.lower, found.estimate, found.upper
         for at, known in enumerate(ends.T.tolist()):
             one = finite_log_delta(self.composition, float(epsilon[at]), partial(Interval, *known))
@@ -110,10 +113,10 @@ class DirectionCurve:
 
 
 class WorstCurve:
-    """Log delta of several compositions, and their maximum at each epsilon.
+    """Log delta of several compositions at many epsilons, and the largest of these values at each epsilon.
 
     Args:
-        curves: the curve of each composition, with its direction.
+        curves: the direction and the curve of each composition.
     """
 
     def __init__(self, curves: Sequence[tuple[Direction, DirectionCurve]]) -> None:
@@ -135,9 +138,9 @@ class WorstCurve:
 
 
 class SidedCurve:
-    """Log delta of rounds: upper ends from dominating pairs, lower ends from attained compositions.
+    """Log delta of a plan's rounds: upper ends from dominating pairs, lower ends from attained compositions.
 
-    If all pairs are tight, the two are the same.
+    If all pairs are tight, the composed dominating pairs give both ends.
 
     Args:
         directions: rounds in each direction.
@@ -170,7 +173,10 @@ class SidedCurve:
 
     @cached_property
     def instances(self) -> tuple[WorstCurve, ...]:
-        """Curves of each instance in both orders of its datasets, always named ``remove`` and ``add``."""
+        """For each instance, the curves of both orders of its datasets, always named ``remove`` and ``add``.
+
+        If both orders have the same composition, there is only one curve.
+        """
         return tuple(
             self._worst([(Direction.REMOVE, forward)] + ([] if backward == forward else [(Direction.ADD, backward)]))
             for forward, backward in instances(self._asked)
@@ -186,7 +192,7 @@ class SidedCurve:
         return WorstCurve([(direction, self._curve(composition)) for direction, composition in composed])
 
     def _curve(self, composition: Composition) -> DirectionCurve:
-        """Return the curve of a composition; equal compositions share one curve, so that its work is done once."""
+        """Return the curve of a composition. Equal compositions share one curve, so that it is computed only once."""
         for known in self._made:
             if known.composition == composition:
                 return known

@@ -1,6 +1,7 @@
 """The input of accountants: the rounds in each direction of an adjacency, and their compositions.
 
-A plan makes its :class:`Directions`; a test, a notebook or another library may make them from its own pairs.
+A plan constructs its own :class:`Directions`. A test, a notebook or another library may construct them from its own
+pairs (:meth:`Directions.of_pairs`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")  # rounds of a direction
 
 PATIENCE = 2.0
-"""Longest time in seconds of a published method for the different rounds of one direction, half of a call's time."""
+"""Longest time in seconds that a published method may take for the rounds of one direction: half of a call's time."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,18 @@ class Directions:
     def of_pairs(
         cls, rounds: Mapping[Direction, Sequence[tuple[Known | RenyiCurve, int]]], *, tight: bool = True
     ) -> Directions:
-        """Return rounds given by their pairs, or by Renyi curves, in each direction.
+        """Return rounds that are given by their pairs, or by Renyi curves, in each direction.
 
         Args:
-            rounds: for each direction of a neighbouring relation, a list of all kinds of rounds: pair and count of
-                each. A Renyi curve, or an object of ``pairs/sides.py``, may replace the pair. All lists have the same
+            rounds: for each direction of a neighbouring relation, a list with the pair and the count of every kind of
+                rounds. A Renyi curve, or an object of ``pairs/sides.py``, may replace the pair. All lists have the same
                 kinds and counts, in the same order.
             tight: True if each plain pair is exact, False if it only dominates. With exact pairs, answers have a lower
-                end, unless a round has no pair.
+                end, unless a round has only a Renyi curve.
 
         Raises:
-            InvalidInputError: the directions belong to no adjacency, kinds do not match, or there are no pairs.
+            InvalidInputError: the directions belong to no adjacency, the counts in two directions differ, or an item is
+                neither a pair nor a Renyi curve.
 
         >>> from hockeystick import ACCOUNTANTS
         >>> from hockeystick.pairs import GaussianPair
@@ -98,14 +100,17 @@ class Directions:
 
     @cached_property
     def tight(self) -> bool:
-        """True if every round has a tight pair in every direction, so that one composition gives both ends."""
+        """True if every round has a tight pair in every direction, so that one composition gives both ends.
+
+        Kinds of rounds with count 0 do not matter.
+        """
         return self._all(Tight)
 
     @cached_property
     def one_curve(self) -> bool:
         """True if the dominating pairs give both ends of delta.
 
-        They do if all are tight, or if there is a single round and its pair is exact for one round.
+        This is the case if all pairs are tight, or if there is only one round and its pair is exact for a single round.
         """
         if self.tight or sum(count for _, count in self.kinds) != 1:
             return self.tight
@@ -118,26 +123,28 @@ class Directions:
 
     @property
     def why(self) -> str:
-        """Reasons why the pairs for upper and for lower bounds differ, as text; empty if none differ."""
+        """Text with the reasons why the pairs for upper and for lower bounds differ; empty if they are the same."""
         return "; ".join(dict.fromkeys(known.why for known in self._run() if isinstance(known, Between)))
 
     def _all(self, *sides: type[Tight] | type[Between]) -> bool:
         return all(isinstance(known, sides) for known in self._run())
 
     def _run(self) -> Iterator[Known | None]:
-        """Yield, for every direction, the pairs of each kind that is run at least once."""
+        """Yield, for every direction, the pairs of each kind with a positive count; ``None`` for a kind without one."""
         for direction in self.adjacency.directions:
             for known, (_, count) in zip(self._found(direction), self.kinds, strict=True):
                 if count:
                     yield known
 
     def pairs(self, direction: Direction, *, together: bool = False) -> list[tuple[DominatingPair, int]]:
-        """Return the dominating pair and count of every kind of rounds in one direction; a product gives its factors.
+        """Return the dominating pair and count of every kind of rounds in one direction.
+
+        A pair that is a product of pairs is returned as its factors.
 
         Args:
             direction: the order of the two datasets.
-            together: True if one pair may dominate several rounds, where it is known to be better than composing their
-                pairs.
+            together: True if the result may contain a pair that dominates several rounds together. Such a pair is used
+                where it is known to be better than composing the pairs of single rounds.
 
         Raises:
             UnsupportedError: a round has no proved pair.
@@ -151,7 +158,7 @@ class Directions:
         return [(cast(DominatingPair, part), times) for part, times in split]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """Return a Renyi curve and the count of every kind of rounds in one direction, also of kinds without a pair.
+        """Return a Renyi curve and the count of every kind of rounds in one direction, even of a kind without a pair.
 
         Raises:
             UnsupportedError: no guarantee is proved for a round.
@@ -159,7 +166,7 @@ class Directions:
         return [(kind.curve(direction), count) for kind, count in self.kinds]
 
     def rounds(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
-        """Return the pair and count of every kind of rounds in one direction; a Renyi curve if a kind has no pair.
+        """Return the dominating pair, or else the Renyi curve, and the count of every kind of rounds in one direction.
 
         Raises:
             UnsupportedError: no guarantee is proved for a round.
@@ -172,14 +179,19 @@ class Directions:
         ]
 
     def moments(self, direction: Direction) -> RenyiComposition | None:
-        """Return the Renyi curves of all rounds in one direction; ``None`` if the pairs have the same curves."""
+        """Return the Renyi curves of all rounds in one direction if they differ from those of the pairs, else ``None``.
+
+        They differ if some round with a lower and an upper pair has a separate Renyi curve (``Between.curve``).
+        """
         found = zip(self._found(direction), self.kinds, strict=True)
         if not any(isinstance(known, Between) and known.curve is not None and count for known, (_, count) in found):
             return None
         return RenyiComposition(self.curves(direction))
 
     def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
-        """Return each kind of rounds that is run, in exact numbers for a proof, with its count, in one direction.
+        """Return the exact description (for a proof) and the count of each kind of rounds in one direction.
+
+        Kinds with count 0 are left out.
 
         Raises:
             UnsupportedError: a round has no proved dominating pair, or no implemented proof.
@@ -188,7 +200,7 @@ class Directions:
 
 
 def _together(known: Known, count: int) -> Sequence[tuple[DominatingPair, int]]:
-    """Pairs whose product dominates ``count`` rounds of one kind, each with its own count."""
+    """Pairs with counts whose composition dominates ``count`` rounds of one kind together."""
     found = known.together(count) if isinstance(known, Between) and known.together is not None else ()
     return found or [(known.above, count)]
 
@@ -201,7 +213,7 @@ def _pairs_of(kind: Kind, direction: Direction) -> Known | None:
 
 
 def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve:
-    """Return pairs with their sides, or a Renyi curve, unchanged; a plain pair becomes a ``side`` (tight or above).
+    """Return a plain pair wrapped in ``side`` (tight or above); pairs with sides and Renyi curves stay unchanged.
 
     Raises:
         InvalidInputError: the argument is neither a pair nor a Renyi curve.
@@ -216,13 +228,14 @@ def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve
 def compositions(
     directions: Directions, *, many: bool = False, together: bool = False, effort: float = 1.0
 ) -> list[tuple[Direction, Composition]]:
-    """Return each direction with its composition; of directions with equal rounds, only the first.
+    """Return each direction with the composition of its dominating pairs; of directions with equal rounds, the first.
 
     Args:
-        directions: composed rounds.
+        directions: rounds to compose.
         many: True if the method handles any number of different rounds.
-        together: True if one pair may dominate several rounds together; such a pair does not describe a single round.
-        effort: time that the method takes for one kind of rounds, as a multiple of the time for its moments.
+        together: True if the composition may contain a pair that dominates several rounds together
+            (:meth:`Directions.pairs`).
+        effort: time that the method takes for one kind of rounds, as a multiple of the time for the moments of a kind.
 
     Raises:
         UnsupportedError: a round has no proved dominating pair.
@@ -237,11 +250,11 @@ def compositions(
 
 
 def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
-    """Return each direction with its composition, for methods that use pairs, or curves of rounds without a pair.
+    """Return each direction with its composition, for methods that use Renyi curves for rounds without a pair.
 
     Returns:
-        Directions, only the first of those with equal rounds. A composition is a :class:`Composition` if every round in
-        its direction has a pair.
+        Pairs of a direction and a composition. Of directions with equal rounds, only the first is included. The
+        composition is a :class:`Composition` if every round in its direction has a pair.
 
     Raises:
         UnsupportedError: no guarantee is proved for a round.
@@ -257,7 +270,7 @@ def mixed_composition(rounds: Sequence[tuple[RenyiCurve, int]]) -> RenyiComposit
 
 
 def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
-    """Return each direction with the Renyi curves of its rounds, for methods that need moments but no pairs.
+    """Return each direction with the composed Renyi curves of its rounds, for methods that need moments but no pairs.
 
     Raises:
         UnsupportedError: no guarantee is proved for a round.
@@ -274,8 +287,8 @@ def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: 
 
     Args:
         composition: rounds of one direction.
-        effort: time that the method takes for one kind of rounds, as a multiple of the time for its moments.
-        patience: largest time in seconds.
+        effort: time that the method takes for one kind of rounds, as a multiple of the time for the moments of a kind.
+        patience: longest accepted time in seconds.
 
     Raises:
         NotApplicableError: the method would take longer than ``patience``.

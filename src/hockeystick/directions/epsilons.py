@@ -1,7 +1,8 @@
-"""Epsilon at many deltas, found for all of them at the same time on one curve of log delta.
+"""Epsilon at many deltas, found for all deltas at the same time on one curve of log delta.
 
-The search is not certified; only the check at its end is. An upper end is an epsilon at which the certified upper bound
-on log delta is at most the target. A lower end is an epsilon at which the certified lower bound exceeds the target.
+The search uses estimates, and only a final check certifies its result. An epsilon is certified as an upper end if the
+certified upper bound on log delta at this epsilon is at most the target. It is certified as a lower end if the
+certified lower bound exceeds the target.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from hockeystick.numerics.rounding import SPARE
 from hockeystick.values.interval import Array, Ends
 from hockeystick.values.side import Side
 
-TABLE = 65  # epsilons at which the search starts
-WIDENINGS = 30  # most widenings of an end that is not certified yet
-INFINITE_LOG = 1e150  # size of the number that replaces minus infinity in the table
+TABLE = 65  # number of epsilons in the first table of log delta
+WIDENINGS = 30  # largest number of steps by which an end is moved outward until it is certified
+INFINITE_LOG = 1e150  # -1e150 replaces a log delta of minus infinity in the table
 
 
 def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
@@ -31,7 +32,7 @@ def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float
         return Ends(delta, delta, delta)
     at, back = np.unique(delta, return_inverse=True)
     ends = np.empty((3, len(at)))
-    # the smallest delta is computed alone, as its epsilon bounds the others; if infinite, the next one too
+    # the smallest delta is computed first, as its epsilon bounds the others; if it is infinite, the next delta too
     place, farthest = 0, math.inf
     while place < len(at) and math.isinf(farthest):
         farthest = _put(ends, directions, place, float(at[place]), gap)
@@ -56,7 +57,10 @@ def _put(ends: Array, directions: Directions, place: int, delta: float, gap: flo
 def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, npt.NDArray[np.bool_]]:
     """Return ends of epsilon at each target log delta, and a mask of the targets without a certified upper end.
 
-    The targets increase, and no epsilon exceeds ``farthest``.
+    Args:
+        curve: log delta as a function of epsilon.
+        target: increasing values of log delta, shape (n,).
+        farthest: an upper bound on epsilon at all targets.
     """
     table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
     known = curve.log_delta(table).estimate
@@ -82,12 +86,12 @@ def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, 
 def _moved(
     curve: WorstCurve, target: Array, root: Array, slopes: Array, side: Side
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return each root moved to ``side`` until it is certified, and a mask of the roots that are not.
+    """Return each root after it is moved up or down until it is certified, and a mask of the roots that are not.
 
-    A root is certified as an upper end if the upper bound on log delta there is at most the target; as a lower end, if
-    the lower bound exceeds the target. The first step is the distance from the bound to the target, divided by the
-    slope of log delta. Each further step is twice as long. After ``WIDENINGS`` steps, a lower end that is not certified
-    is set to 0.
+    A root is moved up, and certified as an upper end, if ``side`` is ABOVE. Otherwise it is moved down, and certified
+    as a lower end (see the module docstring). The first step is the distance from the bound to the target, divided by
+    the slope of log delta. Each further step is twice as long. After ``WIDENINGS`` steps, a lower end that is not
+    certified is set to 0.
     """
     at = root.copy()
     open_ = np.ones(len(at), dtype=np.bool_)

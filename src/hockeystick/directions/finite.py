@@ -1,8 +1,8 @@
-"""Base of published methods: answers in each direction, with the mass at infinite loss, and then the worst.
+"""Base of published methods: the worst answer over all directions, with the mass at infinite loss.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. A method answers only for the
-finite losses of one direction. Cases that need no method (no rounds, a target below p, an epsilon beyond the largest
-loss) are answered here.
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. A method computes only
+``delta_finite``, the contribution of the finite losses, in one direction. This module handles the cases that need no
+method: no rounds, a target delta below p, or an epsilon beyond the largest loss.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ from hockeystick.values.outward import six_digits
 from hockeystick.values.side import Side
 
 EFFORT = 1.6
-"""Time for one kind of sampled rounds relative to that of its moments: five milliseconds."""
+"""Time of a method for one kind of sampled rounds, about five milliseconds, as a multiple of the time for its
+moments."""
 
 UNBOUNDED = "delta is 0 and the privacy loss is unbounded, so no epsilon is finite"
 """Reason for an infinite epsilon at delta 0."""
 
 
 def _worst(directions: Directions, ask: Callable[[Composition], Interval]) -> tuple[Direction, Interval]:
-    """Return the direction with the largest upper end, and the largest ends and estimate of all directions."""
+    """Return the direction with the largest upper end, and an interval for the maximum over all directions.
+
+    Its lower end, estimate and upper end are each the largest over all directions.
+    """
     found = [(direction, ask(composition)) for direction, composition in compositions(directions, effort=EFFORT)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, estimate = max(each.lower for _, each in found), max(each.estimate for _, each in found)
@@ -40,9 +44,10 @@ def _worst(directions: Directions, ask: Callable[[Composition], Interval]) -> tu
 def estimated_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, float], float]
 ) -> Estimate:
-    """Return the largest estimate of epsilon over the directions.
+    """Return the largest estimate of epsilon over all directions.
 
-    ``ask(composition, delta)`` estimates epsilon of one direction from the part of delta left for the finite losses.
+    ``ask(composition, finite_delta)`` returns an estimate of epsilon in one direction. Its second argument is delta
+    minus the mass at infinite loss.
     """
     found = compositions(directions, effort=EFFORT)
     direction, value = worst(found, lambda composition: _epsilon(composition, delta, ask))
@@ -52,9 +57,9 @@ def estimated_epsilon(
 def estimated_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], float]
 ) -> DeltaEstimate:
-    """Return the largest estimate of delta over the directions.
+    """Return the largest estimate of delta over all directions.
 
-    ``ask(composition, epsilon)`` estimates log delta of the finite losses of one direction.
+    ``ask(composition, epsilon)`` returns an estimate of log delta of the finite losses in one direction.
     """
     found = compositions(directions, effort=EFFORT)
     direction, log = worst(found, lambda composition: _log_delta(composition, epsilon, ask))
@@ -65,10 +70,10 @@ def estimated_delta(
 def bounded_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Interval]
 ) -> Bound:
-    """Return the interval of epsilon, each end the largest over the directions.
+    """Return an interval for the largest epsilon over all directions; each end is the largest over the directions.
 
-    ``ask(composition, ends)`` bounds epsilon of one direction. The two numbers ``ends`` are a lower and an upper bound
-    on the part of delta left for the finite losses.
+    ``ask(composition, ends)`` returns an interval for epsilon in one direction. The two numbers ``ends`` are a lower
+    and an upper bound on delta minus the mass at infinite loss.
     """
     direction, found = _worst(directions, lambda each: _epsilon_ends(each, delta, ask))
     return without_lower(directions, bound_of(replace(found, engine=name), direction))
@@ -77,16 +82,16 @@ def bounded_epsilon(
 def bounded_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Interval]
 ) -> DeltaBound:
-    """Return the interval of delta, each end the largest over the directions.
+    """Return an interval for the largest delta over all directions; each end is the largest over the directions.
 
-    ``ask(composition, epsilon)`` bounds log delta of the finite losses of one direction.
+    ``ask(composition, epsilon)`` returns an interval for log delta of the finite losses in one direction.
     """
     direction, found = _worst(directions, lambda each: _log_delta_ends(each, epsilon, ask))
     return without_lower(directions, delta_of(bound_of(replace(found, engine=name), direction)))
 
 
 def log_with(log_finite: float, mass: float, side: Side = Side.ABOVE) -> float:
-    """Return the logarithm of ``e^log_finite + mass``, at most 0, rounded up or down by ``side``."""
+    """Return ``log(e^log_finite + mass)``, or 0 if it is positive; ``side`` says if it is rounded up or down."""
     if not mass > 0:
         return log_finite
     low, high = sorted((log_finite, math.log(mass)))
@@ -94,7 +99,7 @@ def log_with(log_finite: float, mass: float, side: Side = Side.ABOVE) -> float:
 
 
 def known_epsilon(composition: Composition, delta: float) -> Interval | None:
-    """Return epsilon of one direction if it is known without a method, else ``None``."""
+    """Return an interval for epsilon in one direction if no method is needed for it, else ``None``."""
     if not composition.rounds:
         return Interval(0.0, 0.0, 0.0)
     least, most = composition.infinite_mass_ends
@@ -116,7 +121,7 @@ def known_epsilon(composition: Composition, delta: float) -> Interval | None:
 
 
 def _failure(composition: Composition) -> str:
-    """Description of the event with infinite loss; atoms that only replace a cut-off tail are not mentioned."""
+    """Description of the events with infinite loss, except for atoms that only replace a cut-off tail."""
     failing = (
         getattr(pair, "base", pair) for pair, _ in composition.rounds if pair.infinite_mass and not pair.stands_in
     )

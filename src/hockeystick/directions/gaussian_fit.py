@@ -1,28 +1,30 @@
-"""Gaussian fit of a trade-off function: the tight mu of Gaussian differential privacy, and its regret.
+"""Gaussian fit of a trade-off function f: the tight mu of Gaussian differential privacy, and its regret.
 
-Gomez et al. 2025 [GKK+25]. ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function of one
-unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alpha and beta the error rates,
+Both are defined by Gomez et al. 2025 [GKK+25]. ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function
+of one unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alpha and beta the false-positive and
+the false-negative rate,
 
     mu* = sup Phi^-1(1 - alpha) - Phi^-1(f(alpha))        over alpha, f(alpha) >= a least rate
     regret = inf {kappa >= 0 : f(alpha + kappa) - kappa <= G_mu(alpha) for all alpha} .
 
-The supremum also covers the points where one of the two rates equals the least rate. The other rate may be smaller
-there, if no test of a plan has both rates that large.
+The supremum also includes the points where one of the two rates equals the least rate and the other rate is smaller.
+Such points matter if no test has both rates at least as large as the least rate.
 
-**Upper end of mu.** Each upper bound of delta at an epsilon gives a line below f. So f lies above a convex polygon, the
-maximum of these lines. Along one line of the polygon, G_mu, which is convex, lies below the line if it does so at both
-ends. So mu must suffice at the corners and at the least rate, where the polygon is cut off. The polygon has a steep
-half (from delta in one direction) and a flat half (from the other direction), each computed in its own error rate. If
-the highest line at the least rate of a half belongs to the other half, it stays the highest. Then all corners belong to
-the other half, and mu must suffice at the least rate only. **Lower end of mu**: the mu needed at the same points if an
-upper bound replaces f.
+**Upper end of mu.** Each upper bound on delta at an epsilon gives a line below f. So f is above a convex polygon, the
+maximum of these lines. As G_mu is convex, it is below one line of the polygon if it is below this line at both of the
+line's ends. So mu must suffice at the corners of the polygon and at the least rate, where the polygon is cut off. The
+polygon has a steep half (from delta in one direction), computed at false-positive rates, and a flat half (from delta in
+the other direction), computed at false-negative rates. Consider the highest line at the least rate of a half. If this
+line belongs to the other half, it is the highest at all larger rates, too. Then all corners belong to the other half,
+and mu must suffice at the least rate only. **Lower end of mu**: the mu needed at the same points if an upper bound
+replaces f.
 
-**Regret.** A diagonal ``v = alpha - beta`` meets each of the curves f and G_mu at one alpha, a convex function of v.
-The regret is the largest difference between these two functions. Between two neighbouring diagonals, the function of f
-is at most its chord, and the function of G_mu is at least its tangents (slope ``1 / (1 + |G'|)``). The difference
-between chord and tangents is largest at an end or where the tangents cross.
+**Regret.** A diagonal ``alpha - beta = v`` meets the curves f and G_mu at one alpha each. These two values of alpha are
+convex functions of v, and the regret is the largest difference between them. Between two neighbouring diagonals, the
+function of f is at most its chord, and the function of G_mu is at least its tangents, which have the slope ``1 / (1 +
+|G'|)``. The difference between chord and tangents is largest at an end or where the tangents cross.
 
-SciPy's normal distribution function and its inverse get a slack of 1e-12, far above their error.
+A slack of 1e-12 is charged for SciPy's normal distribution function and its inverse, far above their error.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ from hockeystick.values.interval import Array, Ends
 from hockeystick.values.outward import html_table, shortest
 
 GAP = 1e-5  # requested relative width of mu
-PLACES = 1201  # points of the regret
+PLACES = 1201  # number of false-positive rates at which the regret is computed
 SLACK = 1e-12  # slack for the roundings of normal quantiles and of lines
-MAX_SHRINKAGE = 0.9  # relative width of mu after a round; above it, refinement stops
-BISECTIONS = 70  # bisections of the range of x, more than the digits of a double
+MAX_SHRINKAGE = 0.9  # refinement stops when a round reduces the width of mu by a factor closer to 1 than this
+BISECTIONS = 70  # bisections for a normal quantile, more than a double has binary digits
 MAX_QUANTILE = 40.0  # largest normal quantile
 CERTAIN = "to double precision, a test distinguishes the two datasets with certainty, so no mu is known to suffice"
 """Reason for an infinite mu."""
@@ -58,11 +60,12 @@ class GaussianFit:
     """Gaussian fit of a plan.
 
     Attributes:
-        mu: certified interval of the smallest mu with ``f >= G_mu`` wherever both error rates are at least
-            ``least_rate``, and wherever one rate equals it and the other is smaller. The upper end is the safe one.
-        regret: certified interval of the largest amount by which both error rates of the plan may be above those of
-            ``G_mu`` at ``mu.upper``. If it is below 0.01, mu alone describes the plan almost completely.
-        least_rate: smallest error rate covered (see ``mu``).
+        mu: certified interval for the smallest mu with ``f >= G_mu`` wherever both error rates are at least
+            ``least_rate``, and wherever one rate equals ``least_rate`` and the other is smaller. The upper end is safe
+            to publish.
+        regret: certified interval for the largest amount by which both error rates of the plan may exceed those of
+            ``G_mu`` at ``mu.upper``. If the regret is below 0.01, mu alone describes the plan almost completely.
+        least_rate: smallest error rate at which mu is guaranteed to suffice.
     """
 
     mu: Bound
@@ -83,15 +86,15 @@ class GaussianFit:
 
 
 def fitted(trade_offs: TradeOffs, least_rate: float) -> GaussianFit:
-    """Return the mu that suffices for both orderings of the datasets, with its regret."""
+    """Return the Gaussian fit of a plan: the mu that suffices for both orderings of the datasets, and its regret."""
     mu = tight_mu(trade_offs, least_rate)
     return GaussianFit(mu, _regret(trade_offs, mu.upper), least_rate)
 
 
 def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
-    """Return the largest tight mu of the orderings.
+    """Return a certified interval for the tight mu of a plan, the larger one of the two orderings of the datasets.
 
-    Its lower end comes from attained error rates, its upper end from dominating pairs.
+    The lower end comes from attained error rates, the upper end from dominating pairs.
     """
     low, high = 0.0, 0.0
     for each in trade_offs.above:
@@ -107,8 +110,8 @@ def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
 def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
     """Certified ends of the tight mu of one ordering of the datasets.
 
-    It is the larger of two: that of the steep half of the trade-off function, computed at false-positive rates, and
-    that of the flat half, computed at false-negative rates.
+    This mu is the larger of two numbers: the mu needed for the steep half of the trade-off function, computed at
+    false-positive rates, and the mu needed for the flat half, computed at false-negative rates.
     """
     low = high = 0.0
     for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
@@ -146,7 +149,10 @@ def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[floa
 
 
 def _mus(rate: Array, reached: Array) -> Array:
-    """Return the mu of the Gaussian pair that attains a true-positive rate at a false-positive rate."""
+    """Return the mu of the Gaussian pair whose test at false-positive rate ``rate`` has true-positive rate ``reached``.
+
+    Both arrays have shape (n,). The mu is at least 0, and infinite if the test is certain.
+    """
     from scipy.special import ndtri
 
     certain = (reached >= 1.0) | (rate <= 0.0)
@@ -155,14 +161,16 @@ def _mus(rate: Array, reached: Array) -> Array:
 
 
 def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray[np.intp]]:
-    """Return rate, height and line index of the corners of ``min_i u_i + b_i alpha``.
+    """Return the rates alpha, the heights and the line indices of the corners of ``min_i u_i + b_i alpha``.
 
-    They run from the line of slope 1 down to the end at the least rate, which counts as a corner.
+    The u_i are the upper ends of delta, and the b_i the slopes of the nodes. Corners are listed from the line of slope
+    1 on, by decreasing rate. The last one is the end at the least rate. Corners at which the other rate is below the
+    least rate are moved to the point where it equals the least rate.
     """
     b, places = np.unique(nodes.b, return_index=True)
     u = np.minimum.reduceat(nodes.upper, places)  # of lines with slopes equal after rounding, only the lowest counts
     kept: list[int] = []
-    rates: list[float] = []  # where line kept[i] takes over from line kept[i + 1], decreasing
+    rates: list[float] = []  # the rates at which line kept[i] meets line kept[i + 1], decreasing
 
     def met(i: int) -> float:
         """Rate at which the last line kept meets line i."""
@@ -174,12 +182,12 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
             rates.pop()
         if kept:
             if met(i) <= least_rate:
-                continue  # this line is above another throughout, as an upper bound wider than its neighbours may be
+                continue  # above the least rate, this line is nowhere the lowest: its upper bound is wide
             rates.append(met(i))
         kept.append(i)
     corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
     height = np.minimum((u[lines] + b[lines] * corners) * (1 + SLACK), 1.0)
-    # up to where the other rate is the least rate: from there on, all lines are at least 1 - least_rate
+    # corners end where the other rate is the least rate: beyond, all lines are at least 1 - least_rate
     most = math.nextafter(1 - least_rate, 2.0)
     last = max(float(((1 - least_rate - u - 4 * UNIT_ROUNDOFF) / b).max()), 0.0)
     beyond = corners > last
@@ -188,11 +196,11 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
 
 
 def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
-    """Regret of G_mu for the plan's trade-off function, which is the minimum over the orderings of the datasets.
+    """Certified interval for the regret of G_mu for the plan's trade-off function.
 
-    The minimum need not be convex. Its regret is at most the regret of each ordering's function. At each point, its
-    difference from G_mu is the smallest of the functions' differences. The lower end comes from the dominating pairs,
-    and the upper end from the instances.
+    This function is the minimum over the orderings of the datasets, which need not be convex. Its regret is at most the
+    regret of each ordering's function. Its difference from G_mu at a point is the smallest difference of these
+    functions. The lower end comes from the dominating pairs, and the upper end from the instances.
     """
     from scipy.special import ndtr
 
@@ -211,7 +219,7 @@ def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
 
 
 def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> Bound:
-    """Regret against ``G = 0``: the rate alpha at which ``f(alpha) = alpha``, between a lower and an upper bound."""
+    """Certified interval for the regret if mu is infinite, so that G = 0: the rate alpha at which f(alpha) = alpha."""
     fnr = reduce(Ends.milder, above)
     low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
     high = float(np.maximum(rate, reduce(Ends.milder, below).upper).min())
@@ -219,16 +227,21 @@ def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> B
 
 
 def _diagonal(rate: Array, beta: Array, mu: float) -> tuple[Array, Array, Array]:
-    """Points of a trade-off function, sorted by ``v = alpha - beta``: v, alpha, and the alpha of G_mu at that v."""
+    """Points (alpha, beta) of a trade-off function, sorted by ``v = alpha - beta``, and points of G_mu at the same v.
+
+    Returns:
+        v, the alpha of the trade-off function, and the alpha of G_mu.
+    """
     order = np.argsort(rate - beta, kind="stable")
     v, alpha = (rate - beta)[order], rate[order]
     return v, alpha, _gaussian_rate(v, mu)
 
 
 def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
-    """Upper bound on the largest difference of two convex functions of v.
+    """Upper bound on the largest difference between two convex functions of v, first minus second.
 
-    One goes through the points (v, alpha), the other is the alpha of G_mu and goes through (v, at).
+    The first function goes through the points (v, alpha). The second is the alpha of G_mu as a function of v, and goes
+    through the points (v, at).
     """
     from scipy.special import ndtri
 
@@ -249,9 +262,9 @@ def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
 
 
 def _gaussian_rate(v: Array, mu: float) -> Array:
-    """Alpha with ``alpha - G_mu(alpha) = v``.
+    """The alpha at which ``alpha - G_mu(alpha) = v``, for each v.
 
-    With ``alpha = Phi(x)``, bisection solves ``Phi(x) - Phi(-x - mu) = v``.
+    With ``alpha = Phi(x)``, bisection solves ``Phi(x) - Phi(-x - mu) = v`` for x.
     """
     from scipy.special import ndtr
 

@@ -1,4 +1,7 @@
-"""The interface of a kind of rounds, and two kinds outside plans: one without a lower bound, one given by its pairs."""
+"""Interface of a kind of rounds, and two implementations: a kind without lower bounds, and a kind given by its pairs.
+
+A kind is all rounds with the same mechanism and the same sampling scheme. Plans have their own implementations.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Protocol):
-    """Kind of rounds, with its pairs in each direction."""
+    """Interface of a kind of rounds, which gives the pairs of one round in each direction."""
 
     def known(self, direction: Direction) -> Known:
         """Return the pair or pairs of one round, for upper and for lower bounds (``pairs/sides.py``).
@@ -27,7 +30,7 @@ class Kind(Protocol):
         ...
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """Return a Renyi curve that bounds one round: its pair's curve, if it has a pair.
+        """Return a Renyi curve that is an upper bound for one round: the curve of its dominating pair, if it has one.
 
         Raises:
             UnsupportedError: no guarantee is proved.
@@ -38,14 +41,17 @@ class Kind(Protocol):
         """Return one round in exact numbers, for a proof.
 
         Raises:
-            UnsupportedError: no dominating pair is proven, or no proof is implemented.
+            UnsupportedError: no dominating pair is proved, or a proof in exact numbers is not implemented.
         """
         ...
 
 
 @dataclass(frozen=True)
 class FromAbove:
-    """Kind of rounds without its lower bounds, which need a record that takes part in all of the composed rounds.
+    """A kind of rounds with its upper bounds only.
+
+    It is for compositions in which no single record need be in the data of all rounds, so that lower bounds are
+    invalid.
 
     Attributes:
         kind: the kind with its lower bounds.
@@ -65,12 +71,12 @@ class FromAbove:
         """Return the Renyi curve of the kind, which is an upper bound anyway.
 
         Raises:
-            UnsupportedError: nothing is proved.
+            UnsupportedError: no guarantee is proved.
         """
         return self.kind.curve(direction)
 
     def exact(self, direction: Direction) -> ExactRound:
-        """Refuse, since a proof needs a lower end, too.
+        """Raise an error, since a proof also needs a lower end.
 
         Raises:
             UnsupportedError: always.
@@ -80,10 +86,10 @@ class FromAbove:
 
 @dataclass(frozen=True)
 class Given:
-    """Kind of rounds given directly by its pairs, or by Renyi curves.
+    """A kind of rounds that is given directly by its pairs, or by Renyi curves.
 
     Attributes:
-        given: pairs or curve of one round in each direction.
+        given: pairs or Renyi curve of one round in each direction.
     """
 
     given: Mapping[Direction, Known | RenyiCurve]
@@ -102,7 +108,7 @@ class Given:
         return found
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """Return the given dominating pair, or Renyi curve, of one round.
+        """Return the Renyi curve given for one round, or else the dominating pair given, which is also a Renyi curve.
 
         Raises:
             KeyError: nothing is given in that direction.
@@ -111,7 +117,7 @@ class Given:
         return found if isinstance(found, RenyiCurve) else found.above
 
     def exact(self, direction: Direction) -> ExactRound:
-        """Refuse, since a pair given in doubles is not exact.
+        """Raise an error, since a pair given in doubles is not exact.
 
         Raises:
             UnsupportedError: always.

@@ -1,4 +1,4 @@
-"""Results that are upper bounds only: on epsilon, or on delta and its logarithm, for the worst direction."""
+"""Results for the worst direction that are only upper bounds, on epsilon or on delta and its logarithm."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 T = TypeVar("T")  # composition in each direction
 
 NO_EPSILON = "no epsilon is finite: the loss is infinite with a probability above delta, or unbounded at delta 0"
-"""Reason for an infinite bound on epsilon, unless its method has another."""
+"""Default reason for an infinite bound on epsilon."""
 
 LOG_DELTA_GAP = 1e-9  # accuracy of log delta from a bound on epsilon
 LEAST_LOG_DELTA = -650.0  # smallest log delta of the search: e^-650 is a double with full precision
-INFINITE_BOUND = 1e6  # replaces an infinite bound in the search for the root, in units of epsilon
+INFINITE_BOUND = 1e6  # replaces an infinite bound in the search for the root, relative to 1 + epsilon
 
 
 def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]) -> tuple[Direction, float]:
@@ -45,15 +45,18 @@ def delta_bound(
 
 
 def log_left(delta: float, infinite: float) -> float:
-    """Return ``log(delta - infinite)``, for a mass at infinite loss below delta; the difference is rounded down."""
+    """Return ``log(delta - infinite)``, where ``infinite < delta`` is the mass at infinite loss.
+
+    The difference is rounded down.
+    """
     return math.log(next_down(delta - infinite))
 
 
 def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float, gap: float = LOG_DELTA_GAP) -> float:
     """Return the logarithm of a delta with ``epsilon_at(delta) <= epsilon``, where ``epsilon_at`` is an upper bound.
 
-    Any such delta is valid, since the exact ``epsilon(delta)`` is at most ``epsilon_at(delta)``. The smallest one is
-    found to within ``gap`` in its logarithm; below e^-650 only delta = 0 is tried.
+    Any such delta is valid at this epsilon, since the exact ``epsilon(delta)`` is at most ``epsilon_at(delta)``. The
+    logarithm of the smallest such delta is found to within ``gap``. Below e^-650 only delta = 0 is tried.
     """
     if epsilon_at(0.0) <= epsilon:
         return -math.inf

@@ -17,7 +17,7 @@ Found = TypeVar("Found", Bound, DeltaBound)
 
 
 def bound_of(found: Interval, direction: Direction, guarantee: Literal["certified", "proved"] = "certified") -> Bound:
-    """Return the interval of one direction as a result, with its engine as the accountant."""
+    """Return the interval of one direction as a result whose accountant is the interval's engine."""
     return Bound(
         found.lower,
         found.estimate,
@@ -30,14 +30,14 @@ def bound_of(found: Interval, direction: Direction, guarantee: Literal["certifie
 
 
 def epsilon_interval(name: str, direction: Direction, ends: tuple[float, float], reason: str | None = None) -> Bound:
-    """Return epsilon between two ends; ``reason`` explains an infinite end."""
+    """Return an interval for epsilon as a result; ``reason`` explains an infinite end."""
     lower, upper = ends
     middle = lower if lower == upper else 0.5 * (lower + upper)
     return Bound(lower, middle, upper, accountant=name, direction=direction.value, reason=reason)
 
 
 def delta_interval(name: str, direction: Direction, log_ends: tuple[float, float]) -> DeltaBound:
-    """Return delta between two ends, given the logarithms of the ends."""
+    """Return an interval for delta as a result, given the logarithms of its ends."""
     low, high = log_ends
     middle = 0.5 * (low + high) if low > -math.inf else high
     return delta_of(Bound(low, middle, high, accountant=name, direction=direction.value))
@@ -59,11 +59,11 @@ def delta_of(log_delta: Bound) -> DeltaBound:
 
 
 def without_lower(directions: Directions, found: Found) -> Found:
-    """Return the interval unchanged if every pair is tight; otherwise with 0 as its lower end.
+    """Return the interval unchanged if every pair is tight; otherwise replace its lower end by 0.
 
-    The engine composes a pair that only dominates as if it were the mechanism. So its interval lies around a number at
-    or above the exact one, and its lower end is no lower bound. If there are pairs for lower bounds, :func:`raised`
-    sets the lower end.
+    If a pair only dominates, the engine's interval contains the number that the dominating pairs give. This number is
+    at least the exact one, so the lower end of the interval is no lower bound. If there are pairs for lower bounds,
+    :func:`raised` later sets the lower end.
     """
     if directions.tight:
         return found
@@ -76,7 +76,7 @@ def without_lower(directions: Directions, found: Found) -> Found:
 
 
 def refuse_contradiction(lower: float, upper: float) -> None:
-    """Refuse a lower end (of pairs for lower bounds) that exceeds the upper end (of dominating pairs).
+    """Check that a lower end, from pairs for lower bounds, does not exceed the upper end, from dominating pairs.
 
     Raises:
         InvalidInputError: the lower end exceeds the upper end.
@@ -90,10 +90,16 @@ def refuse_contradiction(lower: float, upper: float) -> None:
 
 
 def raised(found: Found, lower: float, log_lower: float, why: str) -> Found:
-    """Return the interval with the lower end ``lower``; for delta, also with the lower end of its logarithm.
+    """Return the interval with another lower end.
+
+    Args:
+        found: an interval for epsilon or delta.
+        lower: the new lower end.
+        log_lower: the new lower end of log delta; not used for epsilon.
+        why: reason why the pairs for upper and for lower bounds differ.
 
     Raises:
-        InvalidInputError: ``lower`` is above the upper end, so that the pairs of a round contradict each other.
+        InvalidInputError: ``lower`` is above the upper end, so the pairs of a round contradict each other.
     """
     refuse_contradiction(lower, found.upper)
     middle = 0.5 * (lower + found.upper) if math.isfinite(lower + found.upper) else found.upper
