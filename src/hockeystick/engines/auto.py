@@ -1,8 +1,9 @@
-"""Automatic choice of an engine: the sharpest one that applies; the result names the engine that answered.
+"""Automatic choice of an engine: engines run in order of sharpness until an interval is narrow enough.
 
-Engines run in order of sharpness. If an engine refuses the composition, or its interval is wider than requested, the
-next engine runs too. The result is the intersection of all intervals found, each of which is certified. The Renyi bound
-is the fallback: it is used where no engine reaches the requested gap, as near the largest loss, where it is sharper.
+If an engine does not apply to the composition, or its interval is wider than requested, the next engine runs too. The
+result is the intersection of all intervals found, each of which is certified, and names the engine of the narrowest
+one. If no engine reaches the requested gap, the Renyi bound is computed as well. Near the largest loss, this bound may
+be lower than the upper end of every engine.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 Ask = Callable[[Engine, float | None], Interval]
-"""A query to an engine, with the requested gap."""
+"""Function that queries an engine, with the requested gap, and returns its interval."""
 
 
 def grid(composition: Composition) -> Engine:
@@ -70,14 +71,14 @@ def smoothed(composition: Composition) -> Engine:
 
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, capped, contour, mirrored, smoothed, grid)
-"""Engines from the sharpest on: if one refuses a composition, or does not reach the gap, the next one runs."""
+"""Engines in the order in which they run: the first ones give the narrowest intervals, or are the fastest."""
 
-HALF = 0.5  # share of the work left for an engine that is followed by another
-MANY = 32  # kinds above which a fine smoothed contour may be out of reach, and then the grid as well
+HALF = 0.5  # share of the remaining work that an engine may use if another engine follows
+MANY = 32  # number of kinds above which a narrow smoothed contour, and the grid, may need too much work
 
 
 class AutoEngine:
-    """An engine that tries all others in order of sharpness.
+    """Engine that runs the other engines in order of sharpness until an interval is narrow enough.
 
     Args:
         composition: the rounds of one direction.
@@ -87,24 +88,24 @@ class AutoEngine:
         self._composition = composition
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Return an interval for epsilon from as many engines as the requested gap needs."""
+        """Return an interval for epsilon at a log delta, from as many engines as the requested gap needs."""
         with self._patient:
             return self._first(lambda engine, gap: engine.epsilon(log_delta, gap), gap, 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Return an interval for log delta from as many engines as the requested gap needs."""
+        """Return an interval for log delta at an epsilon, from as many engines as the requested gap needs."""
         with self._patient:
             return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), gap, -math.inf)
 
     @property
     def _patient(self) -> AbstractContextManager[object]:
-        """Return a context in which the work budget is larger if some pair needs more work, and otherwise unchanged."""
+        """Return a context for an answer: with a larger work budget if some pair has ``patience``, else unchanged."""
         more = max((pair.patience for pair, _ in self._composition.rounds), default=0.0)
         return Budget(max(left(), more)) if more else nullcontext()
 
     def _first(self, ask: Ask, gap: float | None, least: float) -> Interval:
         best: Interval | None = None
-        why = ""  # the refusal to report: that of the work limit, else the last, ignoring the grid's about moments
+        why = ""  # reported reason: the work limit, else the last refusal, except that the grid needs more than moments
         for engine in ENGINES:
             if engine is grid and best is not None and _narrow(best):
                 break
@@ -132,7 +133,11 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
-        """Return the interval, or one with a smaller upper end, which follows from other dominating pairs."""
+        """Return the interval, or an interval with a smaller upper end if one follows from ``pair.wider``.
+
+        These are other pairs that also dominate the rounds. If ``best`` is ``None`` and no pair has others, the result
+        is ``None``.
+        """
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)
         if larger == self._composition:
@@ -143,10 +148,10 @@ class AutoEngine:
         return replace(least, estimate=found.upper, upper=found.upper, engine=found.engine)
 
     def _coarse_first(self, ask: Ask, gap: float | None, best: Interval | None) -> Interval:
-        """Return the interval of the smoothed contour, computed for wider gaps first if that is safer.
+        """Return the interval of the smoothed contour, computed for wider gaps first if there may be no other answer.
 
-        It is safer if no other engine can follow, or if there are many kinds of rounds. If the contour for a narrow gap
-        is then out of reach, the result for a wider gap remains. Gaps wider than the interval already known are
+        This is the case if no grid applies, or if there are many kinds of rounds. If the contour for a narrow gap would
+        then take too much work, the result for a wider gap remains. Gaps wider than the interval already known are
         skipped.
         """
         stepwise = self._of_moments() or len(self._composition.rounds) > MANY
@@ -165,7 +170,7 @@ class AutoEngine:
         return found
 
     def _of_moments(self) -> bool:
-        """True if some round is known only by its moments, so that no grid applies."""
+        """True if only the moments of some round are known, so that no grid applies."""
         transforms = [pair.transform for pair, _ in self._composition.rounds]
         return any(transform is not None and transform.highest_tilt < math.inf for transform in transforms)
 

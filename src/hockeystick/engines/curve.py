@@ -1,10 +1,10 @@
-"""Certified log delta of one direction at many epsilons, at little more than the cost of one.
+"""Certified log delta of one direction at many epsilons, at little more than the cost of one epsilon.
 
-Most of the work of an engine serves many epsilons. A contour suits all epsilons whose saddle points are near its tilt;
-a pair of composed laws on a grid suits all epsilons inside its window. A *section* is such a contour or pair of laws,
-computed for one epsilon. It gives certified ends at every epsilon, and narrow ones near its own. Sections are computed
-where the interval is still too wide, and are kept for the next query. At each epsilon, the results of all sections are
-intersected.
+Most of the work of an engine can be used for many epsilons. A contour is accurate at all epsilons whose saddle points
+are near its tilt. A pair of composed laws on a grid is accurate at all epsilons inside its window. A *section* is a
+contour or a pair of laws, computed for one epsilon. It gives certified ends at every epsilon, and narrow intervals near
+its own epsilon. Sections are computed where the interval is still too wide, and are kept for the next query. At each
+epsilon, the intervals of all sections are intersected.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
-SHARPER = 1e-2  # width at a contour's own epsilon, relative to the request: leaves room around it
-TILT_RATIO, TILTS = 1.5, 30  # the tilts of the rough bound are powers of the ratio, with exponents up to this
+SHARPER = 1e-2  # width of a contour at its own epsilon, relative to the requested gap, which nearby epsilons then reach
+TILT_RATIO, TILTS = 1.5, 30  # the tilts of the rough bound are the powers of 1.5 with exponents from -30 to 29
 
 
 class _Sections:
@@ -68,7 +68,7 @@ class _Sections:
             ends = np.flatnonzero(np.diff(wide) > 1)
             run = wide[: ends[0] + 1] if len(ends) else wide
             at = int(run[len(run) // 2])
-            hopeless[at] = True  # if this section does not make it narrow, no other of this kind does
+            hopeless[at] = True  # if the new section is wide at its own epsilon, other sections are wide there, too
             try:
                 section = self._lay(float(epsilon[at]))
             except NotApplicableError:
@@ -84,15 +84,15 @@ class _Sections:
         return wide
 
     def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
-        """Return the ends, intersected with those of a section at the epsilons where they are wide."""
+        """Return the ends after those that are wide are intersected with the ends of a section."""
         wide = np.flatnonzero(self._wide(best, enough))
         return put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
 
 
 class _Chernoff:
-    """Upper bound ``log delta <= K(t) - t eps + log peak(t)``, the least over a few tilts t: rough, but cheap.
+    """Rough but cheap upper bound on log delta: the least Chernoff bound over a few tilts t.
 
-    Here ``peak(t) = t^t / (1+t)^(1+t)``.
+    The bound at t is ``log delta <= K(t) - t eps + log peak(t)``, where ``peak(t) = t^t / (1+t)^(1+t)``.
     """
 
     def __init__(self, composition: Composition) -> None:
@@ -101,7 +101,7 @@ class _Chernoff:
         self._tops = np.array([top if math.isfinite(top) else math.inf for top in tops])
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Return upper ends at each epsilon; the lower ones are minus infinity."""
+        """Return ends of log delta at each epsilon; all lower ends are minus infinity."""
         falls = np.multiply.outer(epsilon, self._tilts)
         lines = self._tops - falls + SPARE * (1 + np.abs(falls))
         upper = np.minimum(lines.min(axis=1), 0.0)
@@ -114,7 +114,7 @@ class Curve:
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
         gap: largest relative width of delta allowed; the default of each engine if ``None``.
-        many: whether there are so many kinds of rounds that only a contour handles them.
+        many: True if there are so many kinds of rounds that only a contour can handle them.
     """
 
     def __init__(self, composition: Composition, gap: float | None = None, many: bool = False) -> None:
@@ -142,8 +142,8 @@ class Curve:
             best = best.shared(self._chernoff.log_delta(at))
         best, direct = self._integrated(best, at, floor), self._direct
         if direct is not None and direct.listed and direct.losses * len(at) <= MOST:
-            return best[back]  # a sum over all outcomes cannot be improved
-        with share():  # keep work for the grid, which may be the one that answers
+            return best[back]  # the intervals of a sum over all atoms are as narrow as rounding allows
+        with share():  # keep some work for the grid, in case contours do not suffice
             best = self._contours.improved(best, at, floor)
         best = self._grids.improved(best, at, floor)
         if np.any((best.width > GRID_GAP) & (best.upper > floor)):
@@ -151,13 +151,16 @@ class Curve:
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
-        """Return the ends, narrowed by the direct engine (one integral, or a sum over atoms) where they are wide."""
+        """Return the ends after wide ones are intersected with intervals of the direct engine.
+
+        The direct engine computes one integral, or a sum over atoms, for each epsilon.
+        """
         wide, direct = np.flatnonzero((best.width > self._gap) & (best.upper > floor)), self._direct
         if not len(wide) or direct is None or direct.losses * len(wide) > MOST:
             return best
         try:
             each = [direct.log_delta(one, None) for one in epsilon[wide].tolist()]
-        except NotApplicableError:  # the densities are out of the direct engine's reach
+        except NotApplicableError:  # the integral would need too many panels
             return best
         found = Ends(*np.array([(one.lower, one.estimate, one.upper) for one in each]).T)
         return put(best, wide, best[wide].shared(found))
@@ -178,7 +181,7 @@ class Curve:
         return ContourEngine(self._composition)
 
     def _contour(self, epsilon: float) -> Section:
-        """Return a contour for an epsilon, sharp enough for nearby epsilons to reach the requested gap as well."""
+        """Return a contour for an epsilon, narrow enough that nearby epsilons also reach the requested gap."""
         gap = SHARPER * self._gap
         try:
             return self._engine.at(epsilon, gap)
@@ -193,7 +196,7 @@ class Curve:
 
 
 def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:
-    """Return a copy of the old ends, with new ends at some positions."""
+    """Return a copy of the ends ``old``, with the ends ``new`` at the positions ``where``."""
     ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
     for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):
         kept[where] = put

@@ -7,15 +7,15 @@ loss increases in x. Therefore
 - this lower bound falls short of delta by at most ``(e^d - 1) P(between y and x0)``, where d is a bound on
   ``|eps - L|`` between y and x0.
 
-Panels are so narrow that the Gauss-Legendre rule is exact to double precision for p and q (numerics/legendre.py). The
-P-mass beyond the last panel is at most ``exp(log_floor)``, and is added to the upper end only. The mass below the first
-panel is treated in the same way. Atoms are added one by one. Everything is computed in units of ``e^scale``, where
-scale is about log delta.
+Panels are so narrow that the Gauss-Legendre rule is exact to double precision for p and q (``numerics/legendre.py``).
+The P-mass beyond the last panel is at most ``exp(log_floor)``, and is added to the upper end only. The mass below the
+first panel is treated in the same way. Atoms are added one by one. All masses are computed in units of ``e^scale``,
+where scale is about log delta.
 
 Normal noise is treated separately (``pairs/gaussian_curve.py``): its delta is one integral without a threshold.
 
-Several purely atomic rounds count as one round, whose losses are all sums of their losses (``pairs/product.py``), if
-these sums are not too many to list.
+Several purely atomic rounds are first combined into one round (``pairs/product.py``), if the sums of their losses are
+not too many to list.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
-MOST_SUMS = 200_000  # sums of losses of several purely atomic rounds, which are listed one by one
-MAX_PANELS = 20_000  # of one integral
+MOST_SUMS = 200_000  # largest number of sums of losses of several purely atomic rounds, which are listed one by one
+MAX_PANELS = 20_000  # largest number of panels of one integral
 PANEL = 4e3  # units of work of one panel
 DEEPEST = -1e40  # log of the smallest P-mass considered
-LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``: gives a scale where the loss nearly equals epsilon
-OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths evaluated together, relative to the least
+LEAST_SHARE = 1e-290  # floor of ``1 - e^(eps - L)``, which gives a scale even where the loss nearly equals epsilon
+OPERATIONS = 64  # roundings charged for one term, not counting those of the densities, of the loss and of the sum
+DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths of intervals tried together, relative to the smallest
 
 
 class DirectEngine:
@@ -87,7 +87,7 @@ class DirectEngine:
 
     @property
     def listed(self) -> bool:
-        """True if all losses are atoms, so that nothing is integrated."""
+        """True if all losses are atoms, so that delta is a sum without an integral."""
         return _of_few_losses(self._pair)
 
     @property
@@ -96,7 +96,7 @@ class DirectEngine:
         return len(self._atoms.loss)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Return an interval for ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not used."""
+        """Return an interval of width about 1e-12 for ``log E (1 - e^(eps - L))_+``; ``gap`` is not used."""
         if isinstance(self._pair, GaussianPair):
             lower, upper = log_delta_ends(epsilon, self._pair.mu)
         else:
@@ -111,22 +111,22 @@ class DirectEngine:
         if isinstance(self._pair, GaussianPair):
             lower, upper = epsilon_ends(log_delta, self._pair.mu)
             return Interval(lower, upper, upper, None, "direct")
-        self._log_floor = log_delta[0] - DEPTH  # floor for the depth at the answer
+        self._log_floor = log_delta[0] - DEPTH  # tails this far below the target delta are left out
         if self._ends(0.0)[1] <= log_delta[0]:
             return Interval(0.0, 0.0, 0.0, None, "direct")
         upper = self._root(log_delta[0])
         upper = outward(lambda epsilon: self._ends(epsilon)[1] <= log_delta[0], upper, math.ulp(upper), math.inf)
         try:
             lower = outward(lambda epsilon: self._ends(epsilon)[0] > log_delta[1], upper, -4 * math.ulp(upper), 0.0)
-        except NotApplicableError as error:  # the upper end is proven all the same
+        except NotApplicableError as error:  # the upper end remains valid
             return Interval(0.0, upper, upper, str(error), "direct")
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, target: float) -> float:
-        """Return the epsilon at which log delta falls to a target.
+        """Return an approximation of the epsilon at which the upper end of log delta falls to a target.
 
-        The target must be below log delta at epsilon 0. The search doubles epsilon until it is too large, then uses
-        Brent's method.
+        The target must be below log delta at epsilon 0. The search doubles epsilon until log delta is below the target,
+        and then uses Brent's method.
         """
 
         def above(epsilon: float) -> float:
@@ -146,8 +146,8 @@ class DirectEngine:
         return min(lower - slip, upper), min(upper + slip, 0.0)
 
     def _of_densities(self, smooth: SmoothPart, epsilon: float) -> tuple[float, float]:
-        """Return logs of certified ends of ``int p (1 - e^(eps - L))_+ dx``, with bounds in place of far tails."""
-        log_floor = self._log_floor  # log of the P-mass that the tails may have
+        """Return logs of certified ends of ``int p (1 - e^(eps - L))_+ dx``; far tails are bounded, not integrated."""
+        log_floor = self._log_floor  # log of the P-mass that the tails left out may have
         threshold = float(smooth.outcome(np.array([epsilon]))[0])
         if smooth.support(log_floor)[1] <= threshold:
             log_floor = _log_mass_beyond(smooth, threshold) - DEPTH
@@ -163,7 +163,7 @@ class DirectEngine:
 
 
 def _of_few_losses(pair: DominatingPair) -> bool:
-    """True if all losses of the pair are atoms; false if it has densities, or is known only by its moments."""
+    """True if all losses of the pair are atoms; false if it has densities, or if only its moments are known."""
     try:
         return pair.smooth is None
     except NotApplicableError:
@@ -175,7 +175,8 @@ def of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float,
     loss, log_p = atoms.loss, atoms.log_p
     if not len(loss):
         return -math.inf, -math.inf
-    farthest = pair.supremum_error if pair.loss_range[1] < math.inf else atoms.slip  # no atom is at an infinite end
+    # if the loss is unbounded, no atom is at its supremum, which would have its own error
+    farthest = pair.supremum_error if pair.loss_range[1] < math.inf else atoms.slip
     slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon))
     slip += atoms.slip if isinstance(pair, ProductPair) else np.maximum(atoms.slip, farthest)
     blur = OPERATIONS * UNIT_ROUNDOFF * (1 + np.abs(log_p)) + atoms.log_slip
@@ -197,10 +198,10 @@ def _log_sum(logs: Array) -> float:
 
 
 def _panels(smooth: SmoothPart, threshold: float, log_floor: float) -> int:
-    """Return the number of panels that the integral needs.
+    """Return the number of panels that the integral above the threshold needs.
 
     Raises:
-        NotApplicableError: it needs too many panels.
+        NotApplicableError: the integral needs more than MAX_PANELS panels.
     """
     low, high = smooth.support(log_floor)
     start = min(max(threshold, low), high)
@@ -220,7 +221,7 @@ def _integral(
         return -math.inf, log_floor + math.log(2.0)
     x, weight = on_panels(np.linspace(start, high, panels + 1))
     log_p, loss = by_blocks(smooth.log_p, x), by_blocks(smooth.loss, x)
-    down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
+    down = np.minimum(epsilon - loss, 1.0)  # positive by rounding only
     share = -np.expm1(down)
     scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
     if not float((log_p - scale).max()) < LARGEST:  # hardly any mass is left; its parts have no doubles
@@ -231,7 +232,7 @@ def _integral(
     )
     moved = UNIT_ROUNDOFF * (2 * by_blocks(smooth.loss_error, x) + 2 * np.abs(loss) + 2 * abs(epsilon)) * np.exp(down)
     value = float((mass * share).sum())
-    # p - e^eps q = (p - q) - (e^eps - 1) q, each part as the densities
+    # p - e^eps q = (p - q) - (e^eps - 1) q; the rule's error is relative to each of these two parts
     contrast = weight * np.exp(np.minimum(by_blocks(smooth.log_contrast, x) - scale, LARGEST))
     rule_error = RULE_ERROR * (contrast - mass * math.expm1(-epsilon) * np.exp(down))
     error = float((mass * (own + moved) + rule_error).sum())
@@ -244,7 +245,7 @@ def _integral(
 
 
 def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
-    """Return the log of the P-mass to cut from the upper tail so that the rest just reaches a threshold."""
+    """Return the log of about the largest P-mass that can be cut from the upper tail while a threshold is kept."""
     low, high = DEEPEST, -1.0
     while high / low < 1 - 1e-14:
         middle = -math.sqrt(low * high)
@@ -258,10 +259,10 @@ def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
 def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float, high: float) -> float:
     """Return the log of a bound on ``int |p - e^eps q|`` between the computed threshold and the true one.
 
-    Between the two thresholds, the loss is at most as far from epsilon as at the computed one. The mass between them is
-    at most the mass of any interval of outcomes with a loss certainly below epsilon at its lower end and certainly
-    above epsilon at its upper end. If there is no such interval, since the loss may be nearly constant, the mass is
-    bounded by 1.
+    Between the two thresholds, the loss differs from epsilon at most as much as at the computed threshold. Consider an
+    interval of outcomes at whose lower end the loss is certainly below epsilon, and at whose upper end it is certainly
+    above. The mass between the two thresholds is at most the mass of this interval. If no such interval is found, since
+    the loss may be nearly constant, the mass is bounded by 1.
     """
 
     def off(x: Array) -> tuple[Array, Array]:

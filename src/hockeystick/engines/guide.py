@@ -1,9 +1,9 @@
-"""Cumulant generating function of a composition, by plain quadrature: it guides the search and certifies nothing.
+"""Approximate cumulant generating function of a composition, by plain quadrature; it certifies nothing.
 
-``K(t) = log E_P e^(tL)`` is taken over finite losses and summed over all rounds. Its derivatives ``K'`` and ``K''`` are
-the mean and the variance of the loss under the law tilted by ``e^(tL)``. The saddle point of epsilon solves
-``K'(t) = eps + 1/t + 1/(1+t)`` (Alghamdi et al. 2023 [AAC+23]). Engines use these values only to choose their tilt,
-window and mesh.
+``K(t) = log E_P e^(tL)`` is taken over the finite losses L of a round and summed over all rounds. Its derivatives
+``K'`` and ``K''`` are the mean and the variance of the loss under the law tilted by ``e^(tL)``. The saddle point of
+epsilon solves ``K'(t) = eps + 1/t + 1/(1+t)`` (Alghamdi et al. 2023 [AAC+23]). Engines use these values only to choose
+their tilt, window and mesh.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
-P = ParamSpec("P")  # the parameters of a method that is quiet
-T = TypeVar("T")  # its result
+P = ParamSpec("P")  # the parameters of a method
+T = TypeVar("T")  # the result of a method
 
-LOG_TILT_RANGE = (-80.0, 80.0)  # range of log tilts considered
-DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-DEEPER = 4.0  # step down in the log
-PANELS = (32, 4000)  # fewest panels of a smooth part, and most panels of all of them, or atoms that are few
-DEPTH = 50.0  # e-folds below delta, or below the floor of a guide, at which tails and light atoms are left out
-NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
+LOG_TILT_RANGE = (-80.0, 80.0)  # smallest and largest log of a tilt
+DEEPEST = -1e14  # log of the smallest P-mass beyond the nodes; guides go no deeper
+DEEPER = 4.0  # largest factor from the log floor of one guide to that of the next
+PANELS = (32, 4000)  # fewest panels of one smooth part; most panels of all, and number of atoms that are all kept
+DEPTH = 50.0  # logs of masses this far below delta, or below the floor of a guide, are left out
+NODES_PER_PANEL = 4  # nodes of the Gauss-Legendre rule on a panel
 FINE = 1e-3  # width of a bracket, in the log of a tilt, at which the search for a root ends
-EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of the tilts evaluated first
-RARE = 1.0  # K at a saddle point below which a single loss determines delta
-SIXTEENTHS = np.linspace(0.0, 1.0, 17)  # ends of sixteen parts of a range
-AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best of EVERYWHERE, up to its two neighbours
-FIRST_PANEL = 0.125  # width of the first panel at either end of a support
-PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from the ends on
+EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of the tilts at which a search begins
+RARE = 1.0  # if K at a saddle point is below this, a single large loss determines delta
+SIXTEENTHS = np.linspace(0.0, 1.0, 17)  # ends of sixteen equal parts of a range
+AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts, relative to the best of EVERYWHERE, up to its two neighbours
+FIRST_PANEL = 0.125  # width of the outermost graded panel at either end of a support
+PANEL_GROWTH = 1.2  # ratio of the widths of neighbouring graded panels
 
 
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
-    """Return the method without NumPy's warnings that a tilt times a loss exceeds the range of a double.
+    """Return a method that runs without NumPy's warnings about overflow and invalid values.
 
-    No certified number depends on such values. Only methods called from outside are wrapped, since the wrapper takes
-    longer than a short sum.
+    A tilt times a loss may exceed the range of a double, but no certified number depends on such a product. Only
+    methods called from outside are wrapped, since the wrapper takes longer than a short sum.
     """
 
     @wraps(method)
@@ -66,14 +66,14 @@ class Cumulants(NamedTuple):
 
 
 class Guide:
-    """Approximate cumulants of a composition, from the quadrature nodes of each pair.
+    """Approximate cumulants of a composition, from quadrature nodes and atoms of each pair.
 
     Args:
-        composition: one direction of a plan.
-        log_floor: nodes cover all but about ``exp(log_floor)`` of each pair's P-mass.
+        composition: the rounds of one direction.
+        log_floor: log of the P-mass of each pair that its nodes may miss, approximately.
 
     Attributes:
-        log_floor: log of the P-mass of each pair that its nodes may miss.
+        log_floor: the argument of this name.
 
     Raises:
         NotApplicableError: some round has no finite loss with positive P-mass.
@@ -96,9 +96,9 @@ class Guide:
 
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
-        """Return a guide whose nodes reach far enough for delta(epsilon), the saddle point, and an upper bound.
+        """Return a guide whose nodes reach far enough for delta at an epsilon, with the saddle point and log delta.
 
-        The upper bound is a Chernoff bound on log delta.
+        The approximate log delta is a Chernoff bound.
         """
         floor = -50.0
         while True:
@@ -107,11 +107,14 @@ class Guide:
             depth = guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt)
             if depth > floor + 45.0 or floor < DEEPEST:
                 return guide, tilt, max(depth, floor)
-            # nodes that do not reach epsilon make the depth meaningless: go down step by step
+            # if the nodes do not reach epsilon, the depth is meaningless; so the floor falls by a limited factor
             floor = max(1.3 * depth - 50.0, DEEPER * floor)
 
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """Return the tilted masses of the nodes, their sums per kind of round, and the logs of the units of both."""
+        """Return the tilted masses of the nodes, their sums for each kind of round, and the logs of their units.
+
+        The shapes are (tilts, nodes), (tilts, kinds) and (tilts, kinds). Each kind has its own unit at each tilt.
+        """
         exponent = tilts[:, None] * self._loss
         exponent += self._log_mass
         if len(self._starts) == 1:
@@ -144,14 +147,14 @@ class Guide:
 
     @quiet
     def values(self, tilts: Array) -> Array:
-        """Return K of the composition at many tilts."""
+        """Return K of the composition at many tilts, in an array of the same shape (n,)."""
         parts = [self._weights(part)[1:] for part in _batches(tilts, len(self._loss))]
         out: Array = np.concatenate([(top + np.log(total)) @ self._counts for total, top in parts])
         return out
 
     @quiet
     def pair_cumulants(self, t: float) -> list[Cumulants]:
-        """Return the cumulants of one round of each kind."""
+        """Return the cumulants of one round of each kind at tilt t."""
         k0, k1, k2 = self._moments(np.array([t]))
         return [Cumulants(*parts) for parts in zip(k0[0].tolist(), k1[0].tolist(), k2[0].tolist(), strict=True)]
 
@@ -174,10 +177,7 @@ class Guide:
 
     @quiet
     def saddle(self, epsilon: float) -> float:
-        """Return the saddle point t > 0 of epsilon.
-
-        It is the root of ``K'(t) - 1/t - 1/(1+t) - eps``, which increases in t.
-        """
+        """Return the saddle point t > 0 of epsilon: the root of ``K'(t) - 1/t - 1/(1+t) - eps``."""
         if epsilon not in self._saddles:
             self._saddles[epsilon] = self._root(
                 lambda t: t * (_epsilons(t, self._curves(t)[1]) - epsilon), *LOG_TILT_RANGE
@@ -188,8 +188,8 @@ class Guide:
     def tilt_for_delta(self, log_delta: float) -> float:
         """Return the tilt at which the leading saddle-point approximation of log delta equals a given value.
 
-        The search begins near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, since
-        no large numbers cancel in this expression.
+        The search begins near ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``. This is the tilt of the
+        best Renyi order, and no large numbers cancel in its expression.
         """
 
         def best_of(log_tilts: Array) -> int:
@@ -201,9 +201,9 @@ class Guide:
         return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.5, centre + 1.5)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
-        """Return the epsilon that follows from the Renyi divergence of order 1 + t.
+        """Return the epsilon that follows from the Renyi divergence of order 1 + t at a log delta.
 
-        It is ``(K(t) - log delta + t log t - (1+t) log(1+t)) / t``.
+        This epsilon is ``(K(t) - log delta + t log t - (1+t) log(1+t)) / t``.
         """
         return (self.cumulants(t).k0 - log_delta + log_peak(t)) / t
 
@@ -212,11 +212,11 @@ class Guide:
         return self.cumulants(t).k1 - 1 / t - 1 / (1 + t)
 
     def guess(self, log_delta: float, tilt: float) -> float:
-        """Return the approximate epsilon >= 0 at which log delta has a given value; its saddle point is ``tilt``.
+        """Return the approximate epsilon >= 0 at which log delta has a given value.
 
-        If K is small at this tilt, a single large loss determines delta: ``delta ~ sum_i k_i delta_i`` over all kinds
-        of rounds. The saddle point then says little about epsilon. For intermediate K, the result lies between the
-        estimate from the saddle point and the estimate from this sum.
+        If K is large at ``tilt``, the saddle point of this epsilon, epsilon follows from the saddle point. If K is
+        small, a single large loss determines delta: ``delta ~ sum_i k_i delta_i`` over all kinds of rounds, and epsilon
+        follows from this sum. For intermediate K, the result is between these two estimates.
         """
         bulk, k0 = max(self.epsilon(tilt), 0.0), self.cumulants(tilt).k0
         if not 0 <= k0 < RARE or bulk == 0:
@@ -232,7 +232,7 @@ class Guide:
 
     @quiet
     def log_delta(self, epsilon: float) -> float:
-        """Leading saddle-point approximation of log delta(epsilon)."""
+        """Return the leading saddle-point approximation of log delta at an epsilon."""
         return float(self._log_deltas(np.array([self.saddle(epsilon)]))[0])
 
     def _log_deltas(self, t: Array) -> Array:
@@ -242,12 +242,12 @@ class Guide:
         return out
 
     def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
-        """Return the t at which a function turns from negative to positive, evaluated at many t at once.
+        """Return the t at which a function turns from negative to positive.
 
-        The last step interpolates.
+        Each step evaluates the function at many t together. The last step interpolates.
 
         Args:
-            rising: function of t, in units of log delta.
+            rising: function of an array of t; its values are differences of log delta.
             low: logarithm of the least t.
             high: logarithm of the largest t.
         """
@@ -264,7 +264,7 @@ class Guide:
 
     @quiet
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
-        """Return about the least t with ``K(t) - t eps <= log_bound``, at most ``tilt``; 0 if ``tilt`` itself fails."""
+        """Return about the least t <= ``tilt`` with ``K(t) - t eps <= log_bound``; 0 if this fails at ``tilt``."""
 
         def lowered(t: Array) -> Array:
             out: Array = log_bound - (self.values(t) - t * epsilon)
@@ -275,11 +275,11 @@ class Guide:
         return self._root(lowered, LOG_TILT_RANGE[0], math.log(tilt))
 
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
-        """Return an edge beyond which the law tilted by t has mass at most ``exp(log_tail)``, and the extra tilt used.
+        """Return an edge beyond which the law tilted by t has mass of at most about ``exp(log_tail)``.
 
         Returns:
-            ``(edge, theta)`` with ``P_t(sign * L >= sign * edge) <= exp(log_tail)`` by Markov's inequality at ``theta``
-            (> 0).
+            ``(edge, theta)`` with ``P_t(sign * L >= sign * edge) <= exp(log_tail)`` for the total loss L. This is
+            Markov's inequality at the extra tilt ``theta > 0``, with approximate cumulants.
         """
         base = self.cumulants(t)
         scale = 1 / math.sqrt(base.k2) if base.k2 > 0 else 1.0
@@ -291,13 +291,16 @@ class Guide:
 
 
 def _batches(tilts: Array, nodes: int) -> list[Array]:
-    """Split tilts into batches, which are smaller if there are more nodes."""
+    """Return the tilts in batches, each small enough that tilts times nodes fit into one block of numbers."""
     batch = max(1, BLOCK // nodes)
     return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
 
 
 def _nodes(pair: DominatingPair, log_floor: float, most: int) -> tuple[Array, Array]:
-    """Return losses and log-masses that represent the law of the loss, with at most ``most`` panels of a density."""
+    """Return losses and log-masses that represent the law of a pair's loss; a density is cut into ``most`` panels.
+
+    A density has fewer panels if these suffice.
+    """
     stand_in = pair.standing_in(log_floor)
     if stand_in is not None:
         return stand_in
@@ -316,9 +319,10 @@ def _nodes(pair: DominatingPair, log_floor: float, most: int) -> tuple[Array, Ar
 
 
 def _edges(low: float, high: float, most: int) -> Array:
-    """Return the edges of panels about 1 wide, which suits a normal density.
+    """Return the edges of panels between two outcomes.
 
-    If the range is too long for that, panels are wider, and finer panels are added near both ends for other densities.
+    The panels are about 1 wide, which is accurate for a normal density. If the range is too long, panels are wider, and
+    finer panels are added near both ends, for densities that vary quickly there.
     """
     panels = int(min(max(high - low, PANELS[0]), most))
     width = (high - low) / panels

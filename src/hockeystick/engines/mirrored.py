@@ -1,13 +1,14 @@
 """Certified answers from the mirror image of a composition, if a pair is known only in the opposite direction.
 
-The mirror image has P and Q of every round exchanged. Let delta' be its delta. As
+The mirror image is the composition with P and Q of every round exchanged. Let delta' be its delta. As
 ``(P - aQ)_+ = P - aQ + a (Q - P / a)_+``,
 
     delta(eps) = 1 - e^eps + e^eps delta'(-eps) .
 
-A contour of the mirror image at -eps gives delta' with a relative error near the rounding of its terms. This becomes an
-absolute error of delta, so answers are narrow as long as delta is far above this error. Both laws must be complete. A
-pair given as a table of numbers may lack mass by a rounding, and a pair with infinite losses lacks more.
+A contour of the mirror image at -eps gives delta' with a relative error of a few roundings of its terms. This becomes
+an absolute error of delta, so intervals are narrow if delta is far above this error. The formula needs laws P and Q of
+mass 1. The masses of a pair given as a table of numbers may differ from 1 by rounding, and a pair with infinite losses
+lacks the mass of these losses.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
-SHARE = 1e-5  # share of delta that the contour may leave out
+SHARE = 1e-5  # share of delta that the remainders of the contour may have
 LEAST = 1e-13  # smallest tolerance requested of the contour
-MORE = 2.0  # log of the largest factor on errors
-TILTS, NEXT = (0.05, 40.0), 1.1  # range of tilts tried, and the final ratio of neighbours
-DEEP = -100.0  # log of the delta that a guide covers
+MORE = 2.0  # largest log of the Chernoff bound on delta', which multiplies errors
+TILTS, NEXT = (0.05, 40.0), 1.1  # range of tilts tried, and the ratio of the ends of a bracket at which the search ends
+DEEP = -100.0  # log of the P-mass that a guide may miss
 
 
 class Mirror:
-    """Contours of the mirror image of a composition, which has P and Q of every round exchanged.
+    """Lays contours of the mirror image of a composition, in which P and Q of every round are exchanged.
 
     Args:
         composition: pairs and counts.
 
     Raises:
-        NotApplicableError: no pair is known only in the opposite direction, or a pair has no mirror image.
+        NotApplicableError: no pair is known only in the opposite direction, or a pair has no mirror image of mass 1.
     """
 
     gap: ClassVar[float] = 1e-4
@@ -68,10 +69,10 @@ class Mirror:
         return any(pair.mirror.transform and not pair.transform for pair in pairs)
 
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Turned:
-        """Return the contour of the mirror image that is sharp at an epsilon; the requested gap does not matter.
+        """Return the contour of the mirror image for an epsilon; the requested gap is not used.
 
-        Its tilt is the largest one whose Chernoff bound on delta' is at most ``e^MORE``. At a larger tilt, the
-        characteristic functions of pairs known only by their moments are computed faster.
+        Its tilt is the largest tilt whose Chernoff bound on delta' is at most ``e^MORE``, because at larger tilts the
+        characteristic functions of pairs with known moments only are computed faster.
         """
         log_delta = (guide or Guide(self._composition, DEEP)).log_delta(epsilon)
         mirror = Guide(self._mirror, log_delta)
@@ -114,5 +115,5 @@ class Turned:
 
 
 def _whole(pair: DominatingPair) -> bool:
-    """True if P and Q are complete: the pair has no infinite loss and is not a table of numbers."""
+    """True if P and Q have mass 1 exactly: the pair has no infinite loss and is not a table of numbers."""
     return pair.infinite_mass == 0 and (isinstance(pair, AllocationPair) or pair.smooth is not None)

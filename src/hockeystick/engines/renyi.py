@@ -1,4 +1,4 @@
-"""The Renyi bound as an engine: the last resort, with an upper end only."""
+"""The Renyi bound as an engine, which has an upper end only and is used where no other engine applies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hockeystick.values.interval import Interval
 
 
 class RenyiEngine:
-    """Upper ends of epsilon and log delta by the best Renyi order.
+    """Engine whose intervals have an upper end from the best Renyi order, and a trivial lower end.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.

@@ -25,11 +25,11 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-START = 0.9  # first edge, relative to that for a normal law
+START = 0.9  # first edge, relative to the edge for a normal law
 RATIO = 2**0.2  # ratio of neighbouring edges
-EDGES = 6  # edges evaluated together
-MAX_COST = 3e6  # largest product of edges and nodes: half a second
-SLOW = "the characteristic function is not known to decay fast enough"  # why no edge is deep enough
+EDGES = 6  # number of edges evaluated together
+MAX_COST = 3e6  # largest product of the numbers of edges and nodes, which takes half a second
+SLOW = "the characteristic function is not known to decay fast enough"  # reason if the terms beyond no edge are small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +37,9 @@ class Cut:
     """Height at which the sum on a contour is cut, and bounds on the decay from there on.
 
     Attributes:
-        edges: shape (m,), increasing heights; the sum is cut at the first.
-        bounds: shape (kinds, m); for one round of each kind, a bound on ``log |m(t + is) / m(t)|`` for all s from an
-            edge on.
+        edges: shape (m,), increasing heights; the sum is cut at the first one.
+        bounds: shape (kinds, m); for one round of each kind, an upper bound on ``log |m(t + is) / m(t)|`` for all s
+            that are at least an edge.
     """
 
     edges: Array
@@ -77,7 +77,7 @@ def cut(
     terms are small enough.
 
     Raises:
-        NotApplicableError: the bounds do not fall far enough within that many points, or are too expensive.
+        NotApplicableError: no edge within ``most`` points is high enough, or the bounds take too much work.
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     counts = np.array([float(k) for _, k in envelopes])

@@ -38,10 +38,10 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-GUIDES = 3  # guides tried in turn, each with deeper nodes
-SHARPNESS = 0.5  # width of a contour or a grid at its own epsilon, relative to the request: leaves room around it
-CLOSE = 1e-5  # largest relative width to which both ends are searched: a contour may be sharper than requested
-HOPELESS = 0.3  # relative width; if a second contour is wider, others will be too
+GUIDES = 3  # number of guides tried in turn, each with more improbable losses
+SHARPNESS = 0.5  # width of a section at its own epsilon, relative to the request, so that nearby epsilons also reach it
+CLOSE = 1e-5  # largest tolerance of the search for both ends, so that a contour sharper than requested is used fully
+HOPELESS = 0.3  # relative width; if the second contour is wider, no further contour is tried
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 
@@ -50,7 +50,7 @@ class Way(Protocol):
     """Interface of the classes that lay contours for a composition.
 
     Attributes:
-        gap: width of the interval that is aimed at if the caller requests none.
+        gap: width of the interval if the caller requests none.
         wide: reason that is reported if an interval is wider than requested.
     """
 
@@ -63,7 +63,7 @@ class Way(Protocol):
         Args:
             epsilon: the epsilon for which the contour is laid.
             gap: requested width of log delta.
-            guide: approximate cumulants of the composition that are good enough for epsilon, if there are any yet.
+            guide: approximate cumulants of the composition, accurate enough for this epsilon; ``None`` to compute them.
 
         Raises:
             NotApplicableError: no contour can be laid.
@@ -106,7 +106,7 @@ class ContourEngine:
         """Return an interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
 
         Args:
-            log_delta: lower and upper bound on the log delta asked for.
+            log_delta: ends of an interval that contains the target log delta.
             gap: approximate width requested, relative to epsilon; ``None`` for the default.
         """
         gap, target = gap or self._way.gap, log_delta[0]
@@ -123,7 +123,7 @@ class ContourEngine:
                 contour = self._way.at(guess, wanted, guide)
             except NotApplicableError as error:
                 if attempt:
-                    reason = str(error)  # a sharper contour is out of reach: the last one stands
+                    reason = str(error)  # no sharper contour is possible: keep the previous interval
                     break
                 contour = self._way.at(guess, max(wanted, ROUGH), guide)
             before, found = best.upper - best.lower, solved(contour.log_delta, log_delta, guess, tilt, min(gap, CLOSE))
@@ -138,7 +138,7 @@ class ContourEngine:
 
 
 class Plain:
-    """Contours of the rounds themselves, without added noise.
+    """Lays contours of the rounds themselves, without added noise.
 
     Args:
         composition: the rounds.
@@ -173,12 +173,15 @@ class Plain:
         raise refusal
 
     def _at(self, epsilon: float, gap: float, guide: Guide | None) -> Terms:
-        """Return, of a few contours tried, the one with the narrowest interval.
+        """Return the contour with the narrowest interval among a few contours.
 
-        After each contour there are four cases. *Narrow*: the interval is narrow enough, and the search ends. *Blind*:
-        the losses from which the guide approximates K do not include those that matter at the tilt, and a guide with
-        more improbable losses replaces it. *Shallow*: delta is smaller than expected, and the remainders of the next
-        contour are made smaller accordingly. *Too coarse*: the next contour gets a smaller tolerance.
+        After each contour there are four cases:
+
+        - *narrow*: the interval is narrow enough, and the search ends;
+        - *blind*: the losses from which the guide approximates K do not include those that matter at the tilt, and a
+          guide with more improbable losses replaces it;
+        - *shallow*: delta is smaller than expected, and the next contour gets smaller remainders;
+        - *too coarse*: the next contour gets a smaller tolerance.
         """
         first = guide or Guide.reaching(self._composition, epsilon)[0]
         aim = aim_at(first, first.saddle(epsilon), None, epsilon)
@@ -200,7 +203,7 @@ class Plain:
             except LongLineError:
                 if best is None:
                     raise
-                break  # a sharper contour is out of reach: keep the last one
+                break  # no sharper contour is possible: keep the previous one
             sums = path.terms(self._counts)
             found = at(sums, epsilon)
             wide = found.upper - found.lower, found.upper  # without a lower end, the smaller upper end is better
@@ -228,7 +231,7 @@ def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Ai
 
     Args:
         guide: approximate cumulants of the composition.
-        tilt: the saddle point of epsilon or, if this lies beyond the limit, a tilt below the limit.
+        tilt: the saddle point of epsilon or, if the saddle point exceeds the limit, a tilt below the limit.
         limit: largest tilt at which the guide is reliable; ``None`` if unknown.
         epsilon: the epsilon for which the contour is laid.
     """

@@ -1,11 +1,11 @@
-"""Lays a contour for an epsilon: chooses tilt, period and reach, and computes K of one round of each kind on it.
+"""Path of a contour for an epsilon: chooses tilt, period and reach, and computes K of one round of each kind on it.
 
-The bounds hold at any tilt, period and reach. So a path that is laid for some counts and one epsilon is valid for other
-counts and other epsilons too, but its interval is narrow only near its own epsilon.
+The bounds are valid at any tilt, period and reach. So a path that is laid for some counts and one epsilon is valid for
+other counts and other epsilons too, but its interval is narrow only near its own epsilon.
 
-If the right tail is heavy, a tilt below the saddle point allows a shorter period. Rounding errors then weigh more,
-because every error is multiplied by ``e^(K(t) - t eps)``. If rare outcomes in the tail make the moment generating
-function explode at some tilt, the path stays below this tilt.
+If the right tail is heavy, a tilt below the saddle point allows a shorter period. Rounding errors are then larger
+relative to delta, because every error is multiplied by ``e^(K(t) - t eps)``. If rare outcomes in the tail make the
+moment generating function extremely large from some tilt on, a smaller tilt is chosen.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tilts tried, relative to the saddle point
-EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta / t
-ROUNDINGS = 500.0  # approximate error of a cumulant, in roundings of its size
-SUM_ROUNDINGS = 60.0  # approximate error of the sum, in roundings
+EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # extra tilts tried, theta / t
+ROUNDINGS = 500.0  # approximate error of a cumulant, in units of round-off relative to its size
+SUM_ROUNDINGS = 60.0  # approximate error of the sum, in units of round-off
 LITTLE_MORE = 1.05  # a period up to this multiple of the guide's prediction is accepted
-CALLS = 200e3  # units of work per kind of rounds for one bound on K, or for a path of any number of points: NumPy calls
+CALLS = 200e3  # units of work for the NumPy calls of one bound on K, or of one path, per kind of rounds
 EVALUATION = 15.0  # units of work of one evaluation of an elementary function
-MAX_POINTS = 1_200_000  # of a contour: a third of a second, and as much again for the overhead
+MAX_POINTS = 1_200_000  # largest number of points of a contour, which take about half a second
 LEAST_TOLERANCE = 1e-13  # smallest relative size requested of remainders
-UNKNOWN = 30.0  # error of a value of K above which the value carries no information
-LOWER = 0.55  # share of the highest tilt at which a line is faster
+UNKNOWN = 30.0  # if the error of a value of K is larger than this, the value is not used
+LOWER = 0.55  # tilt, as a share of the highest tilt, at which a line is computed faster
 STEP_DIGITS = 14  # binary digits of a step
 
 
 class LongLineError(NotApplicableError):
-    """Raised if a contour exists, but evaluating its points needs more work than the query's budget allows."""
+    """Raised if the points of a contour need more work than the budget of the query allows."""
 
 
 class BlindError(NotApplicableError):
@@ -61,8 +61,7 @@ class Aim(NamedTuple):
         limit: largest tilt at which the guide is reliable; ``None`` if unknown.
         epsilon: the epsilon for which the contour is laid.
         depth: approximate log delta at epsilon.
-        tilts: tilts to try, as multiples of the saddle point; if the right tail is heavy, a smaller tilt shortens the
-            period.
+        tilts: tilts to try, as multiples of the saddle point.
     """
 
     guide: Guide
@@ -83,7 +82,7 @@ class Path:
 
     Attributes:
         t: tilt.
-        theta: extra tilt that bounds the aliases to the right.
+        theta: extra tilt for the bound on the aliases to the right.
         period: ``2 pi`` divided by the distance between points.
         s: shape (n,), heights of the points, starting with 0.
         values: shape (kinds, n), K of one round of each kind.
@@ -104,7 +103,7 @@ class Path:
         except NotApplicableError:
             if len(aim.tilts) == 1:
                 raise
-            # with less tilt the sum may miss rare jumps, and decay far later
+            # at a smaller tilt, rare jumps may have no weight, and the characteristic function decays only far up
             self._lay(transforms, aim._replace(tilts=TILTS[:1]), max(tolerance, LEAST_TOLERANCE))
 
     def _lay(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float) -> None:
@@ -116,7 +115,7 @@ class Path:
                 "aliasing cannot be bounded, because a characteristic function cannot be evaluated"
             )
         step, rounds = 2 * math.pi / self.period, sum(k for _, k in transforms)
-        if highest_tilt(transforms) < math.inf:  # of few digits, so that products with nodes of a quadrature are exact
+        if highest_tilt(transforms) < math.inf:  # a step of few digits makes products with quadrature nodes exact
             step = shortened(step, STEP_DIGITS)
             self.period = 2 * math.pi / step
         cumulants = aim.guide.cumulants(self.t)
@@ -171,7 +170,7 @@ class Path:
         terms: Any = np.exp(k - k_top) * weights
         slack = 0.0
         unknown = k_error > UNKNOWN
-        if unknown.any():  # all that is known there is |m| <= m(t) and the bound from value and error
+        if unknown.any():  # only |m| <= m(t) and the bound from value and error are known there
             most = np.minimum(k.real[unknown] + k_error[unknown] - k_top, 0.0)
             slack = float((np.abs(weights[unknown]) * np.exp(most)).sum()) / self.period * (1 + SPARE)
             terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
@@ -181,7 +180,7 @@ class Path:
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
-    """Return certified upper bounds on K(t) of one round of each kind; ``inf`` where there is none.
+    """Return a certified upper bound on K(t) of one round of each kind; ``inf`` where no bound is known.
 
     Args:
         transforms: characteristic function and count of each kind.
@@ -210,7 +209,7 @@ def summed(counts: list[int], each: Array) -> float:
 
 
 def upper(transforms: list[tuple[Transform, int]], t: float) -> float:
-    """Return a certified upper bound on K(t) of the composition; ``inf`` if there is none."""
+    """Return a certified upper bound on K(t) of the composition; ``inf`` if no bound is known."""
     return summed(_counts(transforms), uppers(transforms, t))
 
 
@@ -221,15 +220,15 @@ def _counts(transforms: list[tuple[Transform, int]]) -> list[int]:
 def placed(
     transforms: list[tuple[Transform, int]], aim: Aim, wanted: float, tolerance: float
 ) -> tuple[float, float, float, Array]:
-    """Return the tilt, the extra tilt theta, the period, and the bounds on K that prove the period long enough.
+    """Return the tilt, the extra tilt theta, the period, and the bounds on ``K(t + theta)`` of each kind.
 
-    The guide proposes a tilt, an extra tilt and a period; a certified bound on ``K(t + theta)`` then gives the period
-    that is needed. The guide may be too low at ``t + theta``, where a hump in the tail dominates. In this case smaller
-    extra tilts are tried. The search ends when the needed period is about the proposed one, or when the guide proposes
-    no period shorter than the best certified one.
+    The bounds prove that the period is long enough. The guide proposes a tilt, an extra tilt and a period; a certified
+    bound on ``K(t + theta)`` then gives the period that is needed. If a hump in the tail dominates K at ``t + theta``,
+    the guide's K may be too small there. In this case smaller extra tilts are tried. The search ends when the needed
+    period is about the proposed one, or when the guide proposes no period shorter than the best certified one.
 
     Raises:
-        BlindError: the guide was too low, and a guide with more improbable losses has not been tried yet.
+        BlindError: the guide's K is too small, and a guide with more improbable losses has not been tried yet.
     """
     best = 0.0, 0.0, math.inf, np.array([])
     limit = aim.limit or math.inf
@@ -257,8 +256,8 @@ def highest_tilt(transforms: list[tuple[Transform, int]]) -> float:
 def shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
     """Return the tilt and the extra tilt for which the guide predicts the shortest period, and this period.
 
-    The extra tilt bounds the aliases to the right. At a smaller tilt rounding errors weigh more, so the tilt is reduced
-    only as far as the tolerance allows.
+    The extra tilt is for the bound on the aliases to the right. At a smaller tilt, rounding errors are larger relative
+    to delta, so the tilt is reduced only as far as the tolerance allows.
     """
     guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
     tilts = np.array(aim.tilts) * saddle

@@ -1,8 +1,8 @@
-"""Contours of rounds without extremely improbable outcomes.
+"""Engine for rounds without extremely improbable outcomes, whose mass is charged.
 
-Let D' be the delta of the outcomes kept, and l the mass of the outcomes left out (``pairs/capped.py``,
-``pairs/shortened.py``). Then ``D' <= D <= D' + l``. So a lower bound on D' is also a lower bound on D; an upper bound
-on D' plus l is an upper bound on D; and at an epsilon with ``D' <= delta - l``, ``D <= delta``.
+Let D be the delta of the rounds, D' the delta of the outcomes kept, and l the mass of the outcomes left out (``pairs/capped.py``,
+``pairs/shortened.py``). Then ``D' <= D <= D' + l``. So a lower bound on D' is also a lower bound on D, and an
+upper bound on D', plus l, is an upper bound on D. At an epsilon with ``D' <= delta - l``, ``D <= delta``.
 
 Extremely improbable outcomes make contours long for a few rounds with a small sampling rate. Most losses of these
 rounds are small, and their characteristic function decays only far up the line. Rare large losses (jumps), one in many
@@ -10,8 +10,8 @@ thousand rounds, dominate the law at every tilt that suits the small losses. Ato
 the same effect. Without extremely improbable outcomes, all losses that matter are small, and larger tilts with equally
 short periods can be used.
 
-The mass that may be left out is a share of delta. If delta is sought, the guide's least Chernoff bound is used in its
-place. As long as large losses are present, this bound may be far above delta; so it is computed again without them.
+The mass that may be left out is a share of delta. In a query for delta, the guide's least Chernoff bound is used in
+place of delta. With large losses, this bound may be far above delta, so it is computed again without them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from hockeystick.pairs.composition import Kept
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-SHARE = 0.01  # share of the requested width of log delta for the mass left out
-BELOW = 10.0  # about the largest distance of log delta below a Chernoff bound
-MOST = 0.4  # share of delta that may be left out if an epsilon is sought
+SHARE = 0.01  # mass left out, relative to delta times the requested width of log delta
+BELOW = 10.0  # about the largest difference between a Chernoff bound and log delta
+MOST = 0.4  # largest share of delta that may be left out in a query for epsilon
 TOO_MUCH = "the outcomes left out may account for most of delta"  # reason if a gap far above 1 is requested
-BEYOND = "the losses that are kept do not add up to epsilon"  # reason for no contour at an epsilon
+BEYOND = "the losses that are kept do not add up to epsilon"  # reason why there is no contour at an epsilon
 
 
 class SeenEngine:
@@ -42,9 +42,9 @@ class SeenEngine:
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
-        without: function of the composition and the log of a mass; it leaves out outcomes whose total mass is at most
-            this.
-        engine: function that returns an engine for the rounds kept.
+        without: function of the composition and the log of a mass. It returns the rounds without their rarest
+            outcomes, whose total mass is at most the given mass.
+        engine: function that returns an engine for the rounds without these outcomes.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class SeenEngine:
         """Return an interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
 
         Args:
-            log_delta: lower and upper bound on the log delta asked for.
+            log_delta: ends of an interval that contains the target log delta.
             gap: approximate width requested, relative to epsilon; ``None`` for the default.
 
         Raises:

@@ -1,14 +1,15 @@
-"""Smoothing: adds a little Gaussian noise to losses whose characteristic function does not decay; bounds its effect.
+"""Smoothing: a little Gaussian noise is added to losses whose characteristic function does not decay.
 
-The characteristic function of atoms does not decay: it returns to its initial size again and again, so that no contour
-ends. Therefore the rounds are composed with one more round, of unsampled Gaussian noise with a small mu. The
-characteristic function of this round decays as fast as desired, and the round changes delta by an amount of order ``v =
-mu^2``. Let S be the loss of the rounds under P, a law of finite mass. Let N_w be normal with mean w / 2 and variance w,
-which is the loss of a Gaussian pair with mu^2 = w. Let
+The characteristic function of atoms does not decay: it returns to about its initial size again and again, so that a
+contour would need infinitely many points. Therefore the rounds are composed with one more round, of unsampled Gaussian
+noise with a small mu. The characteristic function of this round decays as fast as desired, and the round changes delta
+by an amount of order ``v = mu^2``. Let S be the loss of the rounds under P, where the finite losses may have a mass
+below 1. Let N_w be normal with mean w / 2 and variance w, which is the loss of a Gaussian pair with mu^2 = w. Let
 
     D(w) = E (1 - e^(eps - S - N_w))_+,
 
-so that D(0) is sought, and a contour gives D(w) for w > 0. Write ``g(x) = (1 - e^(eps - x))_+``. The law of N_w
+so that D(0) is the delta to be bounded, and a contour gives D(w) for w > 0. Let ``g(x) = (1 - e^(eps - x))_+``. The law
+of N_w
 satisfies the heat equation with drift 1/2, and ``g'/2 + g''/2`` is half a point mass at eps, so that
 
     D'(w) = 1/2 E psi_w(eps - S),    psi_w(y) = (2 pi w)^(-1/2) e^(-(y - w/2)^2 / 2w) = e^(y/2 - w/8) phi_w(y),
@@ -62,9 +63,9 @@ COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is be
 
 @dataclass(frozen=True, slots=True)
 class Smoothed:
-    """Two contours, with added noise of variance v and 4v, which together bound delta without noise.
+    """Two contours, for losses with added noise of variance v and 4v, which together bound delta without noise.
 
-    They are valid at all epsilons near the epsilon for which they were laid.
+    The bounds are valid at every epsilon, and narrow near the epsilon for which the contours were laid.
 
     Attributes:
         once: contour with added variance v.
@@ -77,7 +78,7 @@ class Smoothed:
     variance: float
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Return the logs of the two bounds of the module docstring, and as estimate an extrapolation to no noise."""
+        """Return the logs of the two bounds of the module docstring; the estimate extrapolates to no noise."""
         once, fourfold = self.once.log_delta(epsilon), self.fourfold.log_delta(epsilon)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             factor = math.exp(0.5 * self.variance) * (1 + 8 * UNIT_ROUNDOFF)
@@ -93,7 +94,7 @@ class Smoothed:
 
 
 class Smoothing:
-    """Contours of the rounds with a little Gaussian noise added.
+    """Lays pairs of contours of the rounds with a little Gaussian noise added.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
@@ -116,8 +117,8 @@ class Smoothing:
     def at(self, epsilon: float, gap: float, guide: Guide | None = None) -> Smoothed:
         """Return contours that bound log delta to about ``gap`` at an epsilon, and nearly as closely around it.
 
-        Several variances of the smoothing noise are tried. The first would be right for a loss with a smooth law. Each
-        later one follows from the width of the interval that the one before gave.
+        Several variances of the smoothing noise are tried. The first variance is right for a loss with a smooth law.
+        Each later variance follows from the width of the previous interval.
 
         Raises:
             NotApplicableError: no contour can be laid.

@@ -41,7 +41,7 @@ class Terms:
         k_top: K_top, a value near K(t) that keeps the terms within the range of a double.
         t: tilt.
         period: P.
-        right: extra tilt theta that bounds the aliases to the right, and an upper bound on ``K(t + theta)``.
+        right: extra tilt theta for the bound on the aliases to the right, and an upper bound on ``K(t + theta)``.
         log_tail: log of the bound on the sum of the terms beyond the cut, relative to ``e^(K(t) - t eps)``.
         slack: bound on the sum of further errors of the terms, also relative to ``e^(K(t) - t eps)``.
     """
@@ -58,7 +58,7 @@ class Terms:
     _errors: dict[int, float] = field(default_factory=dict, init=False, repr=False)
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Return certified ends of log delta at each epsilon; they are close near the epsilon of the contour."""
+        """Return certified ends of log delta at each epsilon; intervals are narrow near the epsilon of the contour."""
         value, error = self._sums(epsilon)
         theta, k_right = self.right
         tilted = self.t + theta
@@ -77,7 +77,7 @@ class Terms:
         return Ends.of(lower, middle, np.minimum(upper, 0.0))
 
     def _sums(self, epsilon: Array) -> tuple[Array, float]:
-        """Return S at each epsilon, and one bound on the errors of these values, both times ``e^(t eps - K_top)``."""
+        """Return S at each epsilon, and a bound on the error of every value, both times ``e^(t eps - K_top)``."""
         inner, outer, rows = self._blocks
         # one matrix-vector product per epsilon: a matrix-matrix product would wait for threads
         values = [np.exp(-1j * at * outer) @ (rows @ np.exp(-1j * at * inner)) for at in epsilon.tolist()]
@@ -115,7 +115,7 @@ def solved(
 
     Args:
         log_delta: function that returns certified ends of log delta at epsilons.
-        target: lower and upper bound on the log delta asked for.
+        target: ends of an interval that contains the target log delta.
         guess: approximate answer.
         slope: approximate ``-d log delta / d eps`` at the guess.
         gap: requested width, relative to epsilon.
@@ -125,7 +125,8 @@ def solved(
     if not high < math.inf:
         return Interval(0.0, guess, high)
     low = lower_end(lambda epsilon: ends(epsilon).lower, target[1], high, slope, gap)
-    return Interval.weighted(low, high) if low > 0 else Interval(0.0, high, high)  # the upper end is the estimate
+    # if no positive lower end is certified, the upper end is also the estimate
+    return Interval.weighted(low, high) if low > 0 else Interval(0.0, high, high)
 
 
 def log_expm1(x: float) -> float:

@@ -27,18 +27,18 @@ from hockeystick.engines.core.sum import Cut, Sum, meet
 from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.rounding import SPARE
 
-HEIGHTS = (2.0, 2.0, 0.7)  # largest distance of lines from the axis, in successive attempts
-# outer and inner numbers of points of a line, each step larger by about a half
+HEIGHTS = (2.0, 2.0, 0.7)  # largest lift of the nodes from the real axis (``line.py``), in successive attempts
+# outer and inner number of points of a line; the product of the two grows by about a half from entry to entry
 POINTS = (
     (4, 4), (4, 6), (6, 6), (6, 9), (8, 10), (10, 12), (12, 15), (16, 17), (20, 20), (24, 25), (30, 30), (36, 37),
     (44, 46), (54, 56), (66, 68), (82, 82), (100, 100), (122, 123), (150, 150), (184, 184), (220, 220), (270, 270),
 )  # fmt: skip
-SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)  # numbers of points, which increase
+SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)  # numbers of points, increasing
 
 
 @dataclass(frozen=True, slots=True)
 class Found(Columns):
-    """Certified ends and an estimate of epsilon or log delta, and the tilt used; NaN for plans without an answer."""
+    """Certified ends and estimate of epsilon or log delta, and tilt used, for each plan; NaN without an answer."""
 
     lower: Array
     estimate: Array
@@ -69,12 +69,12 @@ class Worse(NamedTuple):
 
 
 def solve(plans: Plans, asked: Asked, numbers: int = CHUNK) -> Found:
-    """Return the answer for each plan, in the direction that its rows state.
+    """Return the answer for each plan in a single direction, removing or adding a record, which its rows contain.
 
     Args:
         plans: the plans.
         asked: the query for each plan.
-        numbers: largest number of doubles in an array of a chunk; it affects no answer.
+        numbers: largest number of doubles in a temporary array; it affects no answer.
     """
     found = Found.nothing(len(plans))
     with np.errstate(all="ignore"):
@@ -96,11 +96,11 @@ def solve(plans: Plans, asked: Asked, numbers: int = CHUNK) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Measured(Columns):
-    """Measurements of the sums, from which the next aim is made.
+    """Approximate numbers from the sums of all plans, with which the next aim is chosen.
 
     Attributes:
         epsilon: an epsilon for each plan.
-        log_delta: approximate log delta at this epsilon; NaN without a sum.
+        log_delta: approximate log delta at this epsilon; NaN if no sum was computed.
         cumulants: approximate K at the tilts of the aim.
     """
 
@@ -112,7 +112,7 @@ class Measured(Columns):
 def _attempt(
     plans: Plans, asked: Asked, aim: Aim, found: Found, places: Places, numbers: int, highest: float
 ) -> Measured:
-    """Compute one sum for each plan, narrow the intervals in ``found``, and return the measurements."""
+    """Compute one sum for each plan, intersect the intervals in ``found`` with the results, and return measurements."""
     kinds = plans.kinds
     measured = Measured(aim.epsilon.copy(), np.full(aim.t.shape, np.nan), aim.cumulants.copy())
     law, inner = Law.of(plans.rows), each(aim.inner, kinds) / (kinds * plans.rows.count[:, None])
@@ -141,7 +141,10 @@ def _attempt(
 
 
 def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, int]]:
-    """Yield the plans of each chunk with their common number of nodes; plans that need too many nodes are skipped."""
+    """Yield the indices of the plans in each chunk, and the number of nodes used for all of them.
+
+    Plans that need too many nodes are skipped.
+    """
     place = np.searchsorted(CLASSES, needed)
     place[~(needed <= CLASSES[-1])] = len(CLASSES)
     for number in sorted(set(place[place < len(CLASSES)].tolist())):
@@ -152,18 +155,18 @@ def _chunks(needed: Array, numbers: int, kinds: int) -> Iterator[tuple[Places, i
 
 
 def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
-    """Return the certified ends of some plans, and the epsilons at which their sums were evaluated."""
+    """Return the certified answers for some plans, and the epsilons at which their sums were evaluated."""
     if asked.for_epsilon:
         ends, epsilon = meet(sums, aim.epsilon, asked.targets)
         lower, upper = ends.T
         return Found(lower, np.clip(epsilon[:, 0], lower, upper), upper, aim.t[:, 0]), epsilon
     low, high = sums.ends(aim.epsilon)
-    middle = np.fmin(sums.log_value(aim.epsilon)[0], high)[:, 0]  # a sum that is all error may be negative
+    middle = np.fmin(sums.log_value(aim.epsilon)[0], high)[:, 0]  # NaN if the sum is negative: rounding errors only
     return Found(low[:, 0], np.clip(middle, low[:, 0], high[:, 0]), high[:, 0], aim.t[:, 0]), aim.epsilon
 
 
 def _narrow(found: Found, places: Places, got: Found) -> None:
-    """Intersect the intervals of some plans in ``found`` with new ones; keep the estimate of the narrower interval."""
+    """Intersect intervals in ``found``, those at ``places``, with new ones; keep the estimate of the narrower one."""
     old = found.at(places)
     lower, upper = np.fmax(old.lower, got.lower), np.fmin(old.upper, got.upper)
     estimate = np.where(old.width <= got.width, old.estimate, got.estimate)
@@ -171,7 +174,7 @@ def _narrow(found: Found, places: Places, got: Found) -> None:
 
 
 def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Array, asked: Asked) -> None:
-    """Record approximate log delta and K from the sums of some plans, for the next aim."""
+    """Store approximate log delta and K from the sums of the plans ``which`` in ``measured``, for the next aim."""
     log_delta = asked.targets[:, 1:] if asked.for_epsilon else sums.log_value(epsilon)[0]
     measured.log_delta[which] = np.minimum(
         np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0

@@ -1,8 +1,9 @@
-"""The loss of Poisson-sampled Gaussian rounds, one kind in each row: bounds are charged, estimates only guide choices.
+"""The loss L of Poisson-sampled Gaussian rounds, one kind in each row: certified bounds, and estimates for choices.
 
-For a normal outcome x, ``g(x) = 1 - q + q e^(mu x - mu^2/2)`` is the likelihood ratio of a round with the record to a
-round without it. ``m(z) = E_P e^(zL)`` is ``int phi g^(1+z)`` if a record is removed, and ``int phi g^-z`` if one is
-added.
+Let q be the sampling rate, mu the reciprocal of the noise multiplier and phi the standard normal density. For an
+outcome x, ``g(x) = 1 - q + q e^(mu x - mu^2/2)`` is the likelihood ratio of a round with the record to a round without
+the record. The characteristic function ``m(z) = E_P e^(zL)`` is ``int phi g^(1+z)`` if a record is removed, and ``int
+phi g^-z`` if a record is added.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-LOW, HIGH, NODES = -6.0, 16.0, 48  # range of outcomes and number of nodes to guess K
-HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # logs of shares of a hump: the largest 1 - w; where the tilts end
+LOW, HIGH, NODES = -6.0, 16.0, 48  # smallest and largest outcome and number of nodes for an approximate K
+HUMP_LIGHT, HUMP_SEEN = -math.log(2.0), 25.0  # log of the largest 1 - w; log of the hump at the last useful tilt
 
 
 def log_tail(x: Array) -> Array:
@@ -30,12 +31,12 @@ def log_tail(x: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Law(Columns):
-    """Sampled Gaussian rounds; the columns have shape (rows, 1).
+    """The laws of one Poisson-sampled Gaussian round of each kind; all arrays have shape (rows, 1).
 
     Attributes:
         mu: reciprocal of the noise multiplier.
-        rate: sampling rate.
-        add: whether a record is added.
+        rate: sampling rate q.
+        add: True if a record is added, False if it is removed.
     """
 
     mu: Array
@@ -49,41 +50,43 @@ class Law(Columns):
 
     @property
     def sign(self) -> Array:
-        """Sign in ``L = sign log g``."""
+        """The sign s with ``L = s log g``: -1 if a record is added, else 1."""
         return np.where(self.add, -1.0, 1.0)
 
     def power(self, t: Array) -> Array:
-        """Exponent p in ``m(t) = int phi e^(p L)``."""
+        """Return the exponent p with ``m(t) = int phi e^(p L)``: t if a record is added, else 1 + t."""
         return np.where(self.add, t, 1 + t)
 
     def gain(self, x: Array) -> Array:
-        """Return the gain ``g - 1`` of a round at outcomes."""
+        """Return ``g(x) - 1``, called the gain, at outcomes x."""
         return self.rate * np.expm1(self.mu * (x - self.mu / 2))
 
     def log_dip(self, t: Array, height: Array) -> Array:
-        """Return the log of the factor by which ``int phi |e^(p L)|`` may exceed m(t), with L at ``Im x = height``.
+        """Return the log of a factor by which ``int phi |e^(p L(x + iy))| dx`` exceeds m(t) at most, with y = height.
 
-        Here phi is the normal density and g the likelihood ratio at sampling rate q. If a record is removed, the power
-        is ``g^(1+t)``, and ``|g(x+iy)| <= g(x)``. If one is added, the power is ``g^-t``, and the smaller of two bounds
-        is used: ``|g(x+iy)| >= g(x) cos(mu y / 2)``; and ``Re g >= 1 - q`` for ``mu y <= pi/2``, together with ``m(t)
-        >= 1``.
+        If a record is removed, ``e^(pL)`` is ``g^(1+t)``, and ``|g(x+iy)| <= g(x)``: the factor is 1. If a record is
+        added, ``e^(pL)`` is ``g^-t``, and the smaller of two bounds is used. The first follows from ``|g(x+iy)| >= g(x)
+        cos(mu y / 2)``. The second follows from ``Re g >= 1 - q`` for ``mu y <= pi/2``, together with ``m(t) >= 1``.
         """
         dip = t * np.minimum(-np.log(np.cos(self.mu * height / 2)), -np.log1p(-self.rate))
         return np.where(self.add, dip, 0.0)
 
     def log_hump(self, t: Array) -> Array:
-        """Return the log of ``int phi (q e^(mu x - mu^2/2))^(1+t)``: the part of m(t) from rounds with the record."""
+        """Return the log of ``int phi (q e^(mu x - mu^2/2))^(1+t)``, called the hump.
+
+        The hump is the part of m(t) from rounds whose batch contains the record, if a record is removed.
+        """
         out: Array = (1 + t) * (np.log(self.rate) + t * (self.mu**2 / 2))
         return out
 
     def beyond(self, t: Array, low: Array, high: Array, share: Array) -> Array:
-        """Return an upper bound on the part of m(t) from outside [low, high], where low <= 0 <= high.
+        """Return an upper bound on the part of m(t) from outcomes outside [low, high], where low <= 0 <= high.
 
-        It holds for m(t) as an integral, and for m(t) as a sum over nodes at most 1 apart, which is at most 1.5 times
-        the integral of a unimodal density. If the record is removed, ``g^(1+t)`` is split: by convexity ``(a + b)^(1+t)
-        <= w^-t a^(1+t) + (1-w)^-t b^(1+t)`` with ``w = 1 - share`` in (0, 1). The first part gives a normal tail. The
-        second gives a tail of the hump, which is normal about ``(1+t) mu``. If the record is added, ``g^-t <=
-        (1-q)^-t``.
+        The bound is valid for m(t) as an integral, and for m(t) as a sum over nodes at most 1 apart: such a sum is at
+        most 1.5 times the integral of a unimodal density. If a record is removed, ``g^(1+t)`` is split by convexity:
+        ``(a + b)^(1+t) <= w^-t a^(1+t) + (1-w)^-t b^(1+t)`` with ``w = 1 - share`` in (0, 1). The first part gives a
+        normal tail. The second part gives a tail of the hump, which is normal about ``(1+t) mu``. If a record is added,
+        ``g^-t <= (1-q)^-t``.
         """
         tails = np.exp(log_tail(-low)), log_tail(high)
         added = np.exp(-t * np.log1p(-self.rate)) * (tails[0] + np.exp(tails[1]))
@@ -93,7 +96,7 @@ class Law(Columns):
         return np.where(self.add, added, tails[0] + np.exp(tails[1] - t * np.log1p(-share)) + hump)
 
     def reach(self, t: Array, depth: Array) -> tuple[Array, Array, Array]:
-        """Return -low, high and share for which the bound of :meth:`beyond` is about ``e^-depth``."""
+        """Return ``(-low, high, share)``: arguments for which the bound of :meth:`beyond` is about ``e^-depth``."""
         added = _far(depth - t * np.log1p(-self.rate))
         hump, halves = self.log_hump(t), depth + t * math.log(2.0)
         whole = np.maximum(_far(halves), (1 + t) * self.mu + _far(halves + hump))
@@ -125,7 +128,7 @@ class Law(Columns):
         """
         log_g, log_mass = self._few()
         g, mass = np.exp(log_g), np.exp(log_mass)
-        # added: the sum of mass (1 - g / g_i) over the nodes below i; removed: of mass (g - g_i) over those above
+        # delta at node i: the sum of mass (1 - g / g_i) over lower nodes, or of mass (g - g_i) over higher ones
         added = np.cumsum(mass) - np.cumsum(mass * g, axis=1) / g
         removed = np.cumsum((mass * g)[:, ::-1], axis=1)[:, ::-1] - np.cumsum(mass[::-1])[::-1] * g
         found = np.log(np.maximum(np.where(self.add, added[:, ::-1], removed), 1e-300))  # decreases along the nodes
@@ -138,13 +141,13 @@ class Law(Columns):
         return out
 
     def _few(self) -> tuple[Array, Array]:
-        """Return log g at a few nodes, and the logs of their masses under phi."""
+        """Return log g at a few nodes, and the logs of the masses of these nodes under phi."""
         dx = (HIGH - LOW) / (NODES - 1)
         x = LOW + dx * np.arange(NODES, dtype=np.float64)
         return np.log1p(self.gain(x)), math.log(dx) - HALF_LOG_TWO_PI - 0.5 * x * x
 
     def variance(self) -> Array:
-        """Approximate variance of the untilted loss, for choices only."""
+        """Return the approximate variance of the untilted loss, for choices only."""
         return self.rate**2 * np.expm1(np.minimum(self.mu**2, 600.0))
 
     def last_tilt(self) -> Array:

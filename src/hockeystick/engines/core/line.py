@@ -1,10 +1,12 @@
-"""Values of m on the line Re z = t of each row, with bounds on their errors.
+"""Values of the characteristic function m on the line Re z = t of each row, with bounds on their errors.
 
-**Nodes.** All integrals are sums over nodes ``x_j = j dx``. m(t) and m(y) are computed on the real axis. ``m(t + is) =
-int H(x + iY) dx``, ``H = phi e^((p + is) L)``, is computed on a parallel at the distance Y, on the side where Im L is
-in [0, pi). By Cauchy's theorem this changes nothing, since g has no zero in between, as ``mu Y < pi/2``. On the
-parallel the integrand decays by itself at large s, and dx need not follow its oscillation. As dx and Y have few binary
-digits, the nodes are exact.
+The symbols phi, g, L, q and mu, and the exponent p, are those of ``law.py``.
+
+**Nodes.** All integrals are computed as sums over nodes ``x_j = j dx``. m(t) and m(y) are computed on the real axis.
+``m(t + is) = int H(x + iY) dx``, with ``H = phi e^((p + is) L)``, is computed on a parallel to the real axis at the
+distance Y, on the side where Im L is in [0, pi). By Cauchy's theorem the integral is the same there, since g has no
+zero in between, as ``mu Y < pi/2``. On the parallel the integrand is small at large s, so dx need not resolve its
+oscillation. As dx and Y have few binary digits, the nodes are exact.
 
 **Step.** For ``|Im x - Y| <= Y``, ``|H| <= phi e^(2 Y^2 + dip) e^(p L)`` for every s >= 0, with dip as in
 :meth:`Law.log_dip`. So the trapezoid rule of step dx errs by at most ``2 e^(2 Y^2 + dip) m(t) / (e^(2 pi Y / dx) - 1)``
@@ -19,11 +21,11 @@ node. As ``|e^(isL) - 1| <= s |L|``, all errors together are at most s times the
 Here slack is the error of L, and units are the errors of w and of the summation. L is computed as ``L = log(1 +
 gain)``, ``gain = q (e^a - 1)``, ``a = mu (x + iY - mu/2)``:
 
-- three roundings of a, and the rounding of mu, move a by ``3 mu (|x| + Y + mu)`` units, and L by ``|r|`` times as much,
-  with ``r = q e^a / (1 + gain)``;
-- a relative error of gain moves L by ``|gain / (1 + gain)|`` times this error, where ``|gain / (1 + gain)| <= |L| /
-  (1-q)``, as ``|1 + gain| >= 1 - q``;
-- the rounding of the logarithm itself moves L by as much again, divided by ``1 - q``.
+- Three roundings of a, and the rounding of mu, move a by ``3 mu (|x| + Y + mu)`` units. This moves L by ``|r|`` times
+  as much, with ``r = q e^a / (1 + gain)``.
+- A relative error of gain moves L by ``|gain / (1 + gain)|`` times this error, where ``|gain / (1 + gain)| <= |L| /
+  (1-q)``, as ``|1 + gain| >= 1 - q``.
+- The rounding of the logarithm itself moves L by as much again, divided by ``1 - q``.
 
 On the parallel, let ``a = r + iv`` with ``0 <= v < pi/2``. The real part of ``e^a - 1`` is computed as ``(e^r - 1) cos
 v - 2 sin^2(v/2)``. The first term is at most ``|e^a - 1|`` and the second at most ``tan(v/2) < 1`` times as much, since
@@ -69,28 +71,28 @@ from hockeystick.numerics.charged import charged
 from hockeystick.numerics.exponential_sum import BLOCK
 from hockeystick.numerics.rounding import LARGEST, SPARE, ULPS, UNIT_ROUNDOFF
 
-CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096])  # of nodes
+CLASSES = np.array([64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096])  # numbers of nodes
 GRAIN = 4096.0  # dx and Y are multiples of 1 / GRAIN
 STRIP, STRIP_ADDED = 0.97 * math.pi, 0.499 * math.pi  # half-width of the strip about the real axis, times mu
 LIFT, LIFT_ADDED, HIGHEST = 0.48 * math.pi, 0.245 * math.pi, 2.0  # Y times mu, and largest Y: rounding is e^(Y^2/2)
 DEPTH = 4.3  # log of the factor by which remainders are smaller than requested, at t and at y
 LEAST = 1e-40  # smallest remainder requested
-PANEL, MANY = 32, 8192  # nodes of one matrix product for up to MANY points; half or a quarter for more
+PANEL, MANY = 32, 8192  # nodes of one matrix product for up to 8192 points; for more points, a half or a quarter
 FACTOR = 4.0 * ULPS + 8.0  # error of ``e^(i ds L) - 1`` in units: expm1, sin and cos, and their products
 LEAP = 5.0  # rounding of a leap in units, more than ``sqrt(8) + 2``
-PARTS = 2  # into which boxes divide the distance between nodes
-SMALLER = 1 - 1e-6  # factor by which boxes are smaller than the density, for their roundings
+PARTS = 2  # number of pieces between neighbouring nodes, for boxes
+SMALLER = 1 - 1e-6  # factor on the heights and lengths of boxes, which covers their roundings
 
 
 @dataclass(frozen=True, slots=True)
 class Grid(Columns):
-    """Nodes of each row; all attributes are chosen.
+    """Nodes of each row. All attributes are chosen: any values are sound.
 
     Attributes:
         dx: distance between neighbouring nodes.
-        first: index of the first node.
-        needed: number of nodes required; infinite where g leaves the range of a double.
-        lift: distance Y of the parallel to the real axis on which m(t + is) is computed.
+        first: index j of the first node.
+        needed: number of nodes required; infinite where g exceeds the range of a double.
+        lift: distance Y between the real axis and the parallel on which m(t + is) is computed.
         shares: shape (rows, 2), the argument ``share`` of :meth:`Law.beyond` at t and at y.
     """
 
@@ -102,12 +104,12 @@ class Grid(Columns):
 
     @classmethod
     def of(cls, law: Law, t: Array, y: Array, inner: Array, right: Array | float, highest: float = HIGHEST) -> Grid:
-        """Return the grid for a line Re z = t.
+        """Return the nodes for the line Re z = t of each row.
 
         Args:
-            law: law of one round.
+            law: law of one round of each row.
             t: tilt of the line.
-            y: tilt that bounds the aliases to the right.
+            y: tilt for the bound on the aliases to the right.
             inner: desired size of the remainders of one round's m(t), relative to m(t).
             right: desired size of the remainders of one round's m(y), relative to m(y).
             highest: largest Y allowed; a lower Y needs more nodes and has smaller rounding errors.
@@ -140,10 +142,10 @@ class Line(Columns):
         weight: masses of the tilted law at these nodes.
         log_norm: log of the sum by which the weights were divided.
         log_total: log m(t), as computed.
-        common: bound on the relative error of m(t).
+        common: bound on the relative error of the computed m(t).
         doubt: bound on the relative rounding error of each weight.
         outside: bound on the part of m(t) from beyond the nodes, relative to m(t).
-        upper: upper bound on K(y).
+        upper: upper bound on log m(y).
         variance: approximate variance of L under the tilted law, for choices only.
     """
 
@@ -231,7 +233,7 @@ class Line(Columns):
         units += 4 * lift * lift + 4 * np.abs(self.log_norm) + (factor + 128)
         moving = (modulus * (units * size + slack)).sum(axis=1, keepdims=True)
         s = step * np.arange(outer * inner, dtype=np.float64)
-        error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # errors of m(t+is), and of m(t)
+        error = 2 * missed + charged("common", self.common) * np.abs(ratio)  # the errors of m(t+is) and of m(t)
         error += charged("rounding of the ratios", UNIT_ROUNDOFF * moving) * s
         # some errors are relative to m(t), which is known up to ``common``
         error *= (1 + SPARE) / (1 - np.minimum(self.common, 1.0))
@@ -240,15 +242,15 @@ class Line(Columns):
 
     @property
     def highest(self) -> Array:
-        """Upper bound on K(t)."""
+        """Upper bound on log m(t)."""
         out: Array = self.log_total - np.log1p(-np.minimum(self.common, 1.0))
         return out
 
 
 def cells(line: Line, parts: int) -> tuple[Array, Array]:
-    """Return lower bounds on the density of the tilted loss on pieces between nodes, and on the lengths of the pieces.
+    """Return lower bounds on the density of the tilted loss on each piece, and on the length of each piece.
 
-    The distance between neighbouring nodes is divided into ``parts`` pieces; their lengths are measured in losses.
+    The interval of losses between neighbouring nodes is divided into ``parts`` pieces.
     """
     law, dx, x, loss, share = line.law, line.grid.dx / parts, line.x, line.loss, line.share
     weight = line.weight / line.grid.dx
@@ -268,13 +270,13 @@ def cells(line: Line, parts: int) -> tuple[Array, Array]:
 
 
 def _digits(law: Law) -> Array:
-    """Return a bound on the error of the loss L(x) in units of ``|L|``; an error of x itself is charged elsewhere."""
+    """Return a bound on the error of the computed loss L, in units of ``|L|``; errors of a are charged separately."""
     out: Array = 64 / np.square(1 - law.rate)
     return out
 
 
 def _log1p(w: ComplexArray) -> ComplexArray:
-    """Return ``log(1 + w)``, accurate for small w too (NumPy's is not)."""
+    """Return ``log(1 + w)``, which is accurate even for small w, unlike NumPy's complex ``log1p``."""
     out = np.empty(w.shape, dtype=np.complex128)
     real, imaginary = w.real, w.imag
     np.multiply(0.5, np.log1p(real * (2 + real) + imaginary * imaginary), out=out.real)
@@ -283,7 +285,9 @@ def _log1p(w: ComplexArray) -> ComplexArray:
 
 
 def leaps(outer: int, inner: int) -> int:
-    """Return the largest number of leaps (products) by which any power is computed from the first power.
+    """Return the largest number of leaps by which any of ``outer * inner`` powers is computed from the first power.
+
+    A leap is a product of two powers (see the module docstring).
 
     >>> leaps(2, 2), leaps(16, 20)
     (1, 15)
@@ -292,7 +296,7 @@ def leaps(outer: int, inner: int) -> int:
 
 
 def _powers(first: ComplexArray, many: int) -> ComplexArray:
-    """Return ``(1 + E)^j - 1`` for ``j < many``, along a new second axis; E is ``first``."""
+    """Return ``(1 + E)^j - 1`` for j < ``many``, along a new second axis, where E is ``first``."""
     rows, count = first.shape
     out = np.empty((rows, many, count), dtype=np.complex128)
     out[:, 0] = 0.0
@@ -311,19 +315,22 @@ def _powers(first: ComplexArray, many: int) -> ComplexArray:
 
 
 def _summed(x: ComplexArray) -> ComplexArray:
-    """Return sums along the last axis, computed in blocks."""
+    """Return sums along the last axis, computed in blocks of BLOCK numbers."""
     blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
     out: ComplexArray = blocks.sum(axis=-1).sum(axis=-1)
     return out
 
 
 def _panel(points: int) -> int:
-    """Number of nodes in one matrix product: few enough for one thread."""
+    """Return the number of nodes in one matrix product, so few that the product runs in a single thread."""
     return PANEL if points <= MANY else PANEL // 2 if points <= 2 * MANY else PANEL // 4
 
 
 def _sums(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) -> ComplexArray:
-    """Return the sums over nodes of ``w ((1 + E)^j - 1)``, ``j < outer * inner``; w is ``weight``, E is ``first``."""
+    """Return the sums over nodes of ``w ((1 + E)^j - 1)`` for ``j < outer * inner``.
+
+    Here w is ``weight`` and E is ``first``.
+    """
     rows, count = weight.shape
     out = np.empty((rows, outer * inner), dtype=np.complex128)
     many = max(1, CHUNK // (2 * count * (outer + inner)))

@@ -1,4 +1,4 @@
-"""Conversion of the Gaussian rounds of plans, in one direction, into a batch (``engines/core/ask.py``)."""
+"""Conversion of Gaussian rounds of many plans into the arrays of the core engine, and of its answers into intervals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.values.interval import Interval
 
-MOST_KINDS = 30_000  # kinds of sampled rounds, which take 3 to 10 s and up to a gigabyte
-DISTANCES = (1e-3, 20.0)  # mu, one over the noise multiplier: within this range few nodes are needed
-LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
-MOST_ROUNDS = 10**8  # of one kind: beyond, rounding is charged more exactly by a contour
+MOST_KINDS = 30_000  # largest number of kinds of sampled rounds, which take 3 to 10 s and up to a gigabyte
+DISTANCES = (1e-3, 20.0)  # smallest and largest mu (one over the noise multiplier), so that few nodes are needed
+LARGEST_RATE = 0.9  # largest sampling rate; the charge for rounding grows with 1 / (1 - rate)^2
+MOST_ROUNDS = 10**8  # largest number of rounds of one kind; for more, the contour engine charges less for rounding
 
 
 class GaussianRounds(NamedTuple):
@@ -26,9 +26,9 @@ class GaussianRounds(NamedTuple):
 
     Attributes:
         kinds: mu, sampling rate and count of each kind of sampled rounds, sorted.
-        add: whether a record is added.
-        variance: v of all unsampled rounds together; they equal one round with ``v = sum k mu^2`` (Dong, Roth, Su 2022
-            [DRS22], Corollary 3.3).
+        add: True if a record is added, False if it is removed.
+        variance: ``v = sum k mu^2`` over the unsampled rounds, which together equal one round with ``mu^2 = v`` (Dong,
+            Roth, Su 2022 [DRS22], Corollary 3.3).
     """
 
     kinds: tuple[tuple[float, float, int], ...]
@@ -37,7 +37,10 @@ class GaussianRounds(NamedTuple):
 
     @classmethod
     def of(cls, rounds: Sequence[tuple[RenyiCurve, int]]) -> GaussianRounds | None:
-        """Return the rounds of one direction; ``None`` unless all are Gaussian, with 1 to MOST_KINDS sampled kinds."""
+        """Return the rounds of one direction, or ``None`` if the core engine does not handle them.
+
+        It handles Gaussian rounds with 1 to MOST_KINDS sampled kinds, whose parameters are within the limits above.
+        """
         counts: dict[tuple[float, float], int] = {}
         adding, variances = set(), []
         for pair, count in rounds:
@@ -61,7 +64,7 @@ class GaussianRounds(NamedTuple):
 
 
 def plans_of(some: Sequence[GaussianRounds]) -> Plans:
-    """Return the rounds of some plans, all with equally many kinds, as a batch."""
+    """Return the arrays of the core engine for the rounds of some plans, all with equally many kinds."""
     kinds = len(some[0].kinds)
     mu, rate, count = np.array([kind for one in some for kind in one.kinds], dtype=np.float64).T.copy()
     rows = Rows(mu, rate, count, np.repeat([one.add for one in some], kinds))
@@ -69,7 +72,7 @@ def plans_of(some: Sequence[GaussianRounds]) -> Plans:
 
 
 def intervals(found: Found) -> list[Interval | None]:
-    """Return the answer for each plan of a batch; ``None`` if there is none."""
+    """Return the answer for each plan as an interval; ``None`` for a plan without an answer."""
     columns = (found.lower, found.estimate, found.upper, found.tilt)
     return [
         Interval(lower, estimate, upper, None, "contour", tilt) if lower <= upper < math.inf else None

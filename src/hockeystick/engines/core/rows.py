@@ -1,4 +1,4 @@
-"""Many queries side by side: a plan has one row for each of its kinds of sampled Gaussian rounds.
+"""Arrays for many queries at the same time: a plan has one row for each of its kinds of sampled Gaussian rounds.
 
 The numbers computed for a plan depend on that plan alone, to the last bit; neither the order of the plans nor their
 division into chunks affects them:
@@ -24,20 +24,20 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 Places = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
-T = TypeVar("T", bound="Columns")  # columns of one sort
+T = TypeVar("T", bound="Columns")  # a subclass of Columns
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Arrays with one row for each query; an attribute may also be another such set of arrays."""
+    """Set of arrays with one row for each query; an attribute may also be another ``Columns`` object."""
 
     def at(self: T, rows: Places | Mask) -> T:
-        """Return some of the rows."""
+        """Return the given rows of all arrays."""
         parts = [getattr(self, name) for name in self.__dataclass_fields__]
         return type(self)(*[part.at(rows) if isinstance(part, Columns) else part[rows] for part in parts])
 
     def put(self: T, rows: Places, other: T) -> None:
-        """Replace some of the rows."""
+        """Replace the given rows of all arrays by the rows of ``other``."""
         for name in self.__dataclass_fields__:
             getattr(self, name)[rows] = getattr(other, name)
 
@@ -53,7 +53,7 @@ class Rows(Columns):
         mu: reciprocal of the noise multiplier.
         rate: sampling rate, less than 1.
         count: number of rounds.
-        add: whether a record is added rather than removed.
+        add: True if a record is added, False if it is removed.
     """
 
     mu: Array
@@ -68,7 +68,8 @@ class Plans:
 
     Attributes:
         rows: the kinds of all plans; the kinds of one plan are consecutive rows.
-        noise: v of each plan's unsampled noise, to 8 roundings, 0 without noise; K of the noise is ``v z (1 + z) / 2``.
+        noise: variance v of each plan's unsampled noise, whose K is ``v z (1 + z) / 2``. It has at most 8 roundings,
+            and is 0 without noise.
         kinds: number of kinds of each plan.
     """
 
@@ -77,7 +78,7 @@ class Plans:
     kinds: int
 
     def at(self, plans: Places) -> Plans:
-        """Return some of the plans."""
+        """Return the plans with the given indices."""
         return Plans(self.rows.at(rows_of(plans, self.kinds)), self.noise[plans], self.kinds)
 
     def __len__(self) -> int:
@@ -85,7 +86,7 @@ class Plans:
 
 
 def rows_of(plans: Places, kinds: int) -> Places:
-    """Return the numbers of the rows of some plans, each of which has ``kinds`` rows one after another.
+    """Return the indices of all rows of some plans; each plan has ``kinds`` consecutive rows.
 
     >>> rows_of(np.array([0, 2]), 3).tolist()
     [0, 1, 2, 6, 7, 8]

@@ -1,4 +1,4 @@
-"""The sum of each plan at epsilons, its certificate, and the epsilon at which it meets a target.
+"""The sum that gives delta of each plan at an epsilon, its certificate, and the epsilon at a target log delta.
 
 With ``K(z)`` the sum of ``k log m(z)`` over a plan's kinds, ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0, the
 trapezoid rule on Re z = t is, by Poisson summation,
@@ -36,9 +36,9 @@ from hockeystick.numerics.charged import charged
 from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import LARGEST, SPARE, UNIT_ROUNDOFF
 
-START, FARTHEST = 1.3, 4.0  # the first edge, relative to a normal law's; largest leap
-FINE, FEW = 8, 100  # boxes divide the distance between nodes by this if rounds are fewer than FEW
-STEPS, CLOSE = 14, 1e-5  # most steps of a search; tolerance of Newton's method, whose next step errs by its square
+START, FARTHEST = 1.3, 4.0  # first edge, relative to the edge for a normal law; largest ratio of neighbouring edges
+FINE, FEW = 8, 100  # if a plan has fewer than 100 rounds, boxes use 8 pieces between neighbouring nodes
+STEPS, CLOSE = 14, 1e-5  # most steps of a search; step of Newton's method after which one more step is accurate enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,11 @@ class Cut(Columns):
 
     @classmethod
     def of(cls, lines: Line, plans: Plans, aim: Aim) -> Cut:
-        """Return for each plan the lowest height tried beyond which the terms are as small as the aim requires.
+        """Return, for each plan, the lowest height tried beyond which the terms are as small as the aim requires.
 
         The height is NaN where no such height is found. If a plan has few rounds, the bound on the decay of each round
-        has to be sharp; the boxes are then so narrow that they fill nearly all of the density.
+        must be sharp. The pieces for the boxes are then so short that boxes fill nearly all of the area below the
+        density.
         """
         few = together(plans.rows.count, plans.kinds) < FEW
         out = cls(np.full(aim.t.shape, np.nan), np.full(aim.t.shape, np.inf))
@@ -81,7 +82,7 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
         enough = going & (decay + rest <= aim.cut)
         nearer = enough & ~(found <= edge)
         found, tails = np.where(nearer, edge, found), np.where(nearer, decay + rest, tails)
-        # log rho falls as a power of the edge, estimated from the last two edges
+        # the next edge follows from the last two edges, as if log rho were a power of the edge
         power = np.log(decay / fallen) / np.log(edge / last)
         power = np.where((power > 0.25) & (power < 2.5), power, 1.5)
         leap = ((aim.cut - rest) / decay) ** (1 / power) * 1.01
@@ -95,12 +96,12 @@ def _looked_for(boxes: Boxes, variance: Array, plans: Plans, aim: Aim) -> tuple[
 
 
 class Sum:
-    """The sums of plans with equally many points, times ``e^(t eps - K(t))``.
+    """The sums S of plans with equally many points, with bounds on their errors.
 
     Args:
         lines: lines of the plans' rows.
-        plans, aim, cut: the plans, with their aims and cuts.
-        outer, inner: two numbers whose product is the number of points.
+        plans, aim, cut: the plans, their aims and their cuts.
+        outer, inner: two numbers whose product is the number of points of each sum.
     """
 
     def __init__(self, lines: Line, plans: Plans, aim: Aim, cut: Cut, outer: int, inner: int) -> None:
@@ -145,7 +146,10 @@ class Sum:
         self._log_right = right - _log_expm1(2 * math.pi * (self._y - self.t) / aim.step)
 
     def _phased(self, epsilon: Array) -> ComplexArray:
-        """Return the terms of the sums at given epsilons, of shape (plans, epsilons, outer, inner)."""
+        """Return the terms of the sums at given epsilons, times ``e^(t eps - K(t))``.
+
+        The shape is (plans, epsilons, outer, inner).
+        """
         turn = (-1j * epsilon)[:, :, None]
         far = np.exp(turn * self._s[:, None, :: self._inner])
         near = np.exp(turn * self._s[:, None, : self._inner])
@@ -155,16 +159,16 @@ class Sum:
         return out
 
     def log_value(self, epsilon: Array) -> tuple[Array, Array]:
-        """Return the uncertified log S of each plan at its epsilon, and the decrease in log S per unit of epsilon."""
+        """Return the approximate log S of each plan at its epsilon, and its decrease per unit of epsilon."""
         phased = self._phased(epsilon).reshape(len(epsilon), -1)
         value = phased.real.sum(axis=1, keepdims=True)
         turned = (phased.imag * self._s).sum(axis=1, keepdims=True)
         return np.log(value) + self.top - self.t * epsilon, self.t - turned / value
 
     def error(self, epsilon: Array) -> Array:
-        """Return a bound on the error of the sums at epsilons, without the aliases and without the error of m(t).
+        """Return a bound on the error of the sums at epsilons, times ``e^(t eps - K(t))``.
 
-        The terms beyond the cut are included.
+        It includes the terms beyond the cut, but neither the aliases nor the error of m(t).
         """
         out: Array = self._error + charged("rounding of phases", 4 * UNIT_ROUNDOFF * epsilon * self._turned) * (
             1 + SPARE
@@ -187,10 +191,10 @@ class Sum:
 
 
 def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
-    """Return certified ends of the epsilons at which log delta meets its targets, and approximate solutions.
+    """Return certified ends of the epsilons at which log delta equals its targets, and approximate solutions.
 
-    The ends have shape (plans, 2). Newton's method finds the approximate solution; each end is moved outward from it
-    until it is certified. An end that cannot be certified is 0 (lower) or infinite (upper).
+    The ends have shape (plans, 2). Newton's method finds the approximate solution. Each end starts there, and is moved
+    outward until it is certified. A lower end that cannot be certified is 0; an upper end is then infinite.
 
     Args:
         sums: sums of the plans.
@@ -228,10 +232,11 @@ def meet(sums: Sum, guess: Array, targets: Array) -> tuple[Array, Array]:
 
 
 def _logarithm(ratio: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
-    """Return ``log(1 + D)``, and e' with ``(1 + e) = exp(e')``, where e bounds the relative error of ``1 + D``.
+    """Return ``log(1 + D)`` for D = ``ratio``, and the number ``e' = log(1 + e)``.
 
-    This error includes the rounding of the logarithm. Unless D is small, the log modulus is computed from 1 + D itself;
-    a modulus below UNIT_ROUNDOFF is replaced by it; 16 units cover this.
+    Here e is a bound on the relative error of ``1 + D``, which includes the rounding of the logarithm. Unless D is
+    small, the log modulus is computed from 1 + D itself. A modulus below UNIT_ROUNDOFF is replaced by UNIT_ROUNDOFF;
+    the charge of 16 units covers this.
     """
     value = 1 + ratio
     size, small = np.abs(value), np.abs(ratio)
