@@ -1,8 +1,8 @@
 """Engine for rounds without extremely improbable outcomes, whose mass is charged.
 
-Let D be the delta of the rounds, D' the delta of the outcomes kept, and l the mass of the outcomes left out (``pairs/capped.py``,
-``pairs/shortened.py``). Then ``D' <= D <= D' + l``. So a lower bound on D' is also a lower bound on D, and an
-upper bound on D', plus l, is an upper bound on D. At an epsilon with ``D' <= delta - l``, ``D <= delta``.
+Let D be the delta of the rounds, D' the delta of the outcomes kept, and l the mass of the outcomes left out
+(``pairs/capped.py``, ``pairs/shortened.py``). Then ``D' <= D <= D' + l``. So a lower bound on D' is also a lower bound
+on D, and an upper bound on D', plus l, is an upper bound on D. At an epsilon with ``D' <= delta - l``, ``D <= delta``.
 
 Extremely improbable outcomes make contours long for a few rounds with a small sampling rate. Most losses of these
 rounds are small, and their characteristic function decays only far up the line. Rare large losses (jumps), one in many

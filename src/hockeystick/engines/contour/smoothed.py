@@ -9,13 +9,12 @@ below 1. Let N_w be normal with mean w / 2 and variance w, which is the loss of 
     D(w) = E (1 - e^(eps - S - N_w))_+,
 
 so that D(0) is the delta to be bounded, and a contour gives D(w) for w > 0. Let ``g(x) = (1 - e^(eps - x))_+``. The law
-of N_w
-satisfies the heat equation with drift 1/2, and ``g'/2 + g''/2`` is half a point mass at eps, so that
+of N_w satisfies the heat equation with drift 1/2, and ``g'/2 + g''/2`` is half a point mass at eps, so that
 
     D'(w) = 1/2 E psi_w(eps - S),    psi_w(y) = (2 pi w)^(-1/2) e^(-(y - w/2)^2 / 2w) = e^(y/2 - w/8) phi_w(y),
 
-phi_w the density of N(0, w). Since D' >= 0, **D(v) is an upper bound** on D(0); it is also the delta of a composition
-with one more round. The lower bound is
+where phi_w is the density of N(0, w). Since D' >= 0, **D(v) is an upper bound** on D(0); it is also the delta of a
+composition with one more round. The lower bound is
 
     D(0) >= D(v) - e^(v/2) (D(4v) - D(v)).
 
@@ -55,10 +54,10 @@ Array = npt.NDArray[np.float64]
 SHARE = 0.3  # share of the requested width of log delta for which the first noise is chosen
 OWN = 0.03  # share of the requested width for each contour's own interval
 COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
-"""Multiples of the noise, tried in turn if its contour would be too long; the second still about reaches the gap."""
+"""Factors on mu, tried in turn if the contour would be too long. With the second, the width is still about the gap."""
 
-LARGEST_MU = 0.5  # of the noise
-COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
+LARGEST_MU = 0.5  # largest mu of the noise before a factor of COARSER is applied
+COARSEST_MU = 30.0  # largest mu of the noise; above 37.6 the factor e^(mu^2 / 2) would exceed the range of a double
 
 
 @dataclass(frozen=True, slots=True)

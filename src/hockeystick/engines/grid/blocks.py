@@ -1,11 +1,11 @@
 """Rounds with finitely many losses, composed exactly into blocks before they are placed on a grid.
 
-An isolated atom has no neighbours to merge with. If it does not lie on the grid, a lower bound must round its loss
-down, by up to one cell of the grid in every round, whereas a dense law loses only a fraction of the square of the cell.
+If an isolated atom is not at a grid point, it has no neighbours to merge with. A lower bound must then round its loss
+down, by up to one gap of the grid in every round, whereas a dense law loses only a fraction of the square of the gap.
 Sums of the losses of a few rounds are dense, and their law is exact (``pairs/product.py``). So k rounds of a pair are
 replaced by ``k // b`` blocks of b rounds each, and by one block of the other ``k mod b`` rounds. The composition is the
 same, so nothing is charged for this step, and losses are rounded about k / b times instead of k times. Rounds whose
-atoms lie on one lattice stay single if the grid can hold all sums of their losses.
+atoms form one lattice stay single if the grid can hold all sums of their losses.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.product import product, terms
 
 MOST_ATOMS = 40_000
-"""Largest number of sums listed for one block: each takes about as long as a cell."""
+"""Largest number of sums of losses listed for one block. Each sum takes about as long as a cell of the grid."""
 
 
 def blocked(composition: Composition) -> Composition:
-    """Return the same composition, with rounds grouped into blocks if their losses are atoms on no useful lattice."""
+    """Return the same composition, with rounds grouped into blocks if their atoms have no useful lattice."""
     unit, common, _ = atom_distance(composition)
     ranges = [(pair.loss_range, count) for pair, count in composition.rounds if pair.smooth is None]
     fits = common and sum(count * (high - low) for (low, high), count in ranges) <= MOST_POINTS * unit

@@ -40,25 +40,25 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-BLOCK = 64  # grid points that one cell may span in a tail
-PIECES = 8  # pieces of a block; on each, the density is evaluated at three places
-OUTCOMES = (200, 20_000)  # numbers of outcomes at which the tilted density is evaluated
-TAIL_SHARE = 0.15  # share used of the width that the error law allows a cell in a tail
-MAX_LIFT = 30.0  # exponent t * width of a cell: limit on the ratio of the tilts at its two ends
-MAX_WIDTH = 2.0  # largest width of a widened cell, and of one whose outcomes are merged, in units of the loss
-MAX_NODES = 2 * arrays.BLOCK  # evaluated at once; a single half-cell may exceed it
+BLOCK = 64  # largest number of grid gaps that one cell may span in a tail
+PIECES = 8  # number of pieces of a block; on each piece, the density is evaluated at three places
+OUTCOMES = (200, 20_000)  # least and largest number of outcomes at which the tilted density is evaluated
+TAIL_SHARE = 0.15  # share used of the width that the error law allows for a cell in a tail
+MAX_LIFT = 30.0  # largest exponent t * width of a cell, the log of the ratio of the tilt factors at its two ends
+MAX_WIDTH = 2.0  # largest width of a widened cell, and of a cell whose outcomes are merged, in units of the loss
+MAX_NODES = 2 * arrays.BLOCK  # number of nodes evaluated together; a single half-cell may have more
 UNDERFLOW = 1e-300  # tilted mass of a cell, and share of omitted mass, that may be lost below the range of a double
-ON_GRID = 8  # an atom within so many roundings of a grid point counts as on it; the sum's own slip covers this
+ON_GRID = 8  # an atom within 8 roundings of a grid point counts as on the grid; the slip of the sum covers this
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Atoms that lie on grid points: grid indices, tilted masses, and relative errors of the masses.
+    """Atoms whose losses are grid points.
 
     Attributes:
         knot: shape (m,), grid indices.
         mass: shape (m,), P-masses times ``e^(t g - kappa)``, where g is the loss at the grid point.
-        mass_error: shape (m,), relative errors of the masses.
+        mass_error: shape (m,), bounds on the relative errors of the masses.
     """
 
     knot: Index
@@ -81,14 +81,14 @@ class Cells:
         knots: shape (n + 1,), grid indices in increasing order.
         left, right: shape (2, n), the masses that go to the lower and to the upper end of each cell; the first index is
             0 for the lower part of the cell and 1 for its upper part.
-        shift: shape (n,), mass that may be given to the wrong end of the cell, since L is rounded.
-        mass_error: shape (n,), relative error of the cell's masses, including the error of the factor ``e^(t width)``
-            that scales them to the upper end of the cell.
+        shift: shape (n,), bound on the mass that may be given to the wrong end of the cell, since L is rounded.
+        mass_error: shape (n,), bound on the relative error of the cell's masses. It includes the error of the factor
+            ``e^(t width)`` that scales them to the upper end of the cell.
         points: atoms on grid points, which need neither spreading nor merging.
-        below: bound on the mass outside the cells below the third knot, times ``e^(t g - kappa)`` with g the third
-            knot.
-        underflow: mass that each cell may have lost where masses are too small for a double.
-        worst_slip: largest rounding error of a loss, in units of h; it must be well below 1.
+        below: bound on the P-mass below the third knot that is not in the cells, times ``e^(t g - kappa)``, where g is
+            the loss at the third knot.
+        underflow: bound on the mass that each cell may have lost because it was too small for a double.
+        worst_slip: largest rounding error of a loss, in units of the grid gap h; it must be well below 1.
     """
 
     knots: Index
@@ -104,11 +104,11 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Limits on the tails of a pair that the cells may leave out.
+    """Limits on the tails of a pair that the cells leave out.
 
     Attributes:
-        log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out, and the caller charges it.
-        log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is left out, and this bound is used instead.
+        log_floor: log of the largest P-mass left out above the highest cell; the caller charges this mass.
+        log_low: log of the largest tilted mass left out below the lowest cell; :attr:`Cells.below` covers this mass.
         count: number of rounds of the pair in the composition.
     """
 
@@ -125,11 +125,11 @@ class Reach:
 
 
 def reached(pair: DominatingPair, reach: Reach) -> Atoms:
-    """Return the atoms of finite loss that the cells must hold.
+    """Return the atoms of finite loss that the cells must include.
 
-    If the pair has densities, these are all atoms. If it has atoms only, the atoms of largest loss are left out as long
-    as their total P-mass, rounded up, is at most ``exp(reach.log_floor)``; the caller charges this mass in any case.
-    Sums of many rounds have atoms of negligible mass far in the upper tail, and cells that reach them would be wide.
+    If the pair has densities, all atoms are included. If it has only atoms, the atoms of largest loss are left out as
+    long as their total P-mass, rounded up, is at most ``exp(reach.log_floor)``. The caller charges this mass in any
+    case. Sums of many rounds have atoms of negligible mass far in the upper tail, which would need wide cells.
     """
     atoms = pair.atoms.finite()
     atoms = atoms.kept(np.isfinite(atoms.log_p))
@@ -138,14 +138,14 @@ def reached(pair: DominatingPair, reach: Reach) -> Atoms:
     downwards = np.argsort(-atoms.loss, kind="stable")
     share = np.exp(np.minimum(atoms.log_p + atoms.log_slip - reach.log_floor, 1.0))[downwards]
     small = np.cumsum(share) * (1 + SPARE) + UNDERFLOW <= 1.0
-    small[-1] = False  # at least one atom is kept, however light
+    small[-1] = False  # at least one atom is kept, even if its mass is small
     held = np.ones(len(share), dtype=np.bool_)
     held[downwards[small]] = False
     return atoms.kept(held)
 
 
 def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bool]:
-    """Return the least and the largest outcome between which the cells are filled, their losses, and a flag.
+    """Return the least and the largest outcome that the cells include, the losses of these two outcomes, and a flag.
 
     The flag is true if the lower end was raised to ``reach.least_loss``, below which the tilted mass is negligible.
     """
@@ -246,10 +246,14 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
 
 
 def shares(down: Array, width: Array) -> tuple[Array, Array]:
-    """Return the shares ``(w, 1 - w)`` for the two ends of a cell, of losses ``down = L - l`` above its lower end.
+    """Return the shares ``(w, 1 - w)`` of outcomes that go to the lower and to the upper end of their cell.
 
-    If rounding has put a loss outside its cell, the nearer end of the cell is used instead; ``Cells.shift`` covers
-    that.
+    Args:
+        down: distances ``L - l`` of losses from the lower end of their cell.
+        width: widths of the cells.
+
+    If rounding has put a loss outside its cell, the nearer end of the cell is used instead. ``Cells.shift`` covers this
+    error.
     """
     down = np.minimum(np.maximum(down, 0.0), width)
     whole = np.expm1(-width)
@@ -257,11 +261,11 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
 
 
 def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
-    """Add atoms to the cells: atoms on grid points as they are, all others to the cells that contain them.
+    """Add atoms to the cells: atoms on grid points to ``cells.points``, all others to the cells that contain them.
 
-    If some atoms are off the grid, every grid point is a knot. A sum of n masses may err by n roundings. This is
-    counted as a relative error of the masses, and also as mass that may belong to the other end of the cell, since the
-    masses for the two ends are summed separately.
+    If some atoms are off the grid, every grid point is a knot. A sum of n masses may err by n roundings. This error is
+    charged as a relative error of the masses. It is also charged as mass that may belong to the other end of the cell,
+    since the masses for the two ends are summed separately.
     """
     h, loss, log_p = mesh.h, atoms.loss, atoms.log_p
     nearest, on_grid = _on_grid(loss, mesh)
@@ -293,7 +297,7 @@ def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
 
 
 def _on_grid(loss: Array, mesh: Mesh) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return the grid index nearest to each loss, and whether that grid point equals the loss up to rounding."""
+    """Return the index of the grid point nearest to each loss, and a mask of the losses equal to it up to rounding."""
     nearest = np.rint((loss - mesh.offset) / mesh.h)
     missed = np.abs(loss - mesh.offset - nearest * mesh.h)
     on_grid: npt.NDArray[np.bool_] = missed <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
@@ -337,7 +341,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
 
 
 def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
-    """Cut the cell that contains loss 0 exactly there if two halves of a density meet at 0; any cut is valid."""
+    """If two halves of a density meet at loss 0, cut the cell that contains 0 exactly at 0; any cut is valid."""
     kink = kink_of(smooth)
     cell = int(np.searchsorted(halves[::2], 0.0, side="right")) - 1
     if kink is None or not 0 <= cell < len(halves) // 2:
@@ -363,11 +367,11 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
 
 
 def langevin_cuts(log_ratio: Array, width: Array) -> Array:
-    """Return the distance of the cut from the lower end of each cell.
+    """Return the distance of the cut of :func:`_cuts` from the lower end of each cell.
 
     Args:
-        log_ratio: log of the P-mass of the upper half of the cell relative to that of the lower half.
-        width: width of the cell.
+        log_ratio: log of the P-mass of the upper half of each cell, divided by the P-mass of the lower half.
+        width: width of each cell.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         half = log_ratio - 0.25 * width  # s h / 2

@@ -19,15 +19,15 @@ from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-3  # width if none is requested: relative for epsilon, absolute for log delta
 DEEPEST = -5000.0  # log of the smallest delta that is computed
-MAX_CONTRAST = 18.0  # log of the tilted law's weight over delta, at most: rounding is e^-30 of the weight
+MAX_CONTRAST = 18.0  # largest log of the tilted law's weight divided by delta; rounding is about e^-30 of the weight
 
 
 class TooDeepError(NotApplicableError):
-    """Delta is too small for a grid."""
+    """Raised if delta is too small for a grid."""
 
 
 class GridEngine:
-    """Certified epsilon and log delta of one direction with finite losses.
+    """Engine for certified epsilon and log delta of one direction, from its finite losses.
 
     Args:
         composition: pairs and counts; the caller handles mass at infinite loss.
@@ -35,16 +35,15 @@ class GridEngine:
 
     def __init__(self, composition: Composition) -> None:
         self.composition = blocked(composition)
-        self._supremum = math.inf  # of epsilon
+        self._supremum = math.inf  # upper bound on epsilon
         if composition.bounded:
             self._supremum = max(next_up(float(composition.supremum[1]), 2), 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Return an interval for log delta at an epsilon below the largest loss, of width at most about gap.
+        """Return an interval for ``log E (1 - e^(eps - L))_+`` at an epsilon below the largest loss.
 
-        Here delta is ``E (1 - e^(eps - L))_+``.
-
-        If delta is too small for a grid, the upper end is the Renyi bound, and there is no lower end.
+        Its width is at most about ``gap``. If delta is too small for a grid, the upper end is the Renyi bound, and the
+        lower end is minus infinity.
         """
         try:
             return self._at(DeltaQuery(epsilon), gap or DEFAULT_GAP)
@@ -71,12 +70,10 @@ class GridEngine:
         return self._refined(guide, tilt, min(depth, guide.log_delta(query.at) - 0.5), gap, query)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Return an interval for the epsilon at which log delta falls to a target, of relative width about gap or less.
+        """Return an interval for ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
 
-        The interval contains ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``.
-
-        The target may itself be an interval. The upper end of epsilon then uses the lower end of the target, and the
-        lower end of epsilon uses the upper end of the target.
+        Its relative width is at most about ``gap``. The target ``log_delta`` is an interval. The upper end of epsilon
+        uses its lower end, and the lower end of epsilon uses its upper end.
         """
         gap = gap or DEFAULT_GAP
         target = log_delta[0]
@@ -105,8 +102,8 @@ class GridEngine:
             epsilon = query.epsilon(best)
             if best is not None and epsilon != query.epsilon(None):
                 tilt = guide.saddle(epsilon)
-            # near the end of a bounded loss, the requested width may span many e-folds of delta; the error law is
-            # linear within one
+            # near the largest loss, log delta may vary by much more than 1 over the requested width, but the error law
+            # is linear only within a change of about 1
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_GAP), 1.0)
             bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
             try:

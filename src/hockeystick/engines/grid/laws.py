@@ -1,4 +1,4 @@
-"""A pair moved to a loss grid, made less private (an upper bound) or more private (a lower bound).
+"""Laws of a pair on a loss grid: one that is less private (an upper bound), one that is more private (a lower bound).
 
 Let Lambda = dP/dQ be the likelihood ratio under Q. *Spreading* Lambda while keeping its mean makes the adversary
 stronger; *merging* outcomes into their conditional mean makes the adversary weaker. Both statements hold at every
@@ -31,8 +31,8 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-ALIGNMENTS = 3  # alignments of a lower bound's grid, and moves of the grid of one round, that are tried
-HEAVIEST = 1e280  # largest mass at a grid point: sums over all points stay within the range of a double
+ALIGNMENTS = 3  # number of shifted grids tried for a lower bound, and of shifts of the grid of one round
+HEAVIEST = 1e280  # largest mass at a grid point, so that sums over all points stay within the range of a double
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
@@ -49,7 +49,7 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     mass = np.zeros(len(cells.knots))
     mass[:-1] += (left - doubt) * inflate
     mass[1:] += scaled((right + doubt) * inflate, step)
-    # if the lower end has too little mass, an outcome may belong beyond the upper end: then to the next knot
+    # if the lower end has less mass than may be misplaced, an outcome may be beyond the upper end: use the next knot
     beyond = np.minimum(2 * cells.shift - doubt, right)
     mass[1:] -= scaled(beyond, step)
     mass[2:] += scaled(scaled(beyond[:-1], step[:-1]), step[1:] * (1 + 1e-12))
@@ -117,7 +117,7 @@ def _heaviest(p: Array) -> Index:
 
 
 def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
-    """Return the law of the merged masses and of the atoms on grid points, all scaled down by their relative errors."""
+    """Return the law of merged masses and of atoms on grid points, all scaled down to cover their relative errors."""
     error = np.concatenate([[0.0] * 3, cells.mass_error, [0.0] * 3])
     error = np.maximum.reduce([error[:-3], error[1:-2], error[2:-1], error[3:]])
     hull = np.maximum(hull * (1 - 2 * error - 16 * UNIT_ROUNDOFF), 0.0)
@@ -127,7 +127,7 @@ def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
 
 
 def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
-    """Return masses at the knots: each cell's mass is moved to the knot before its lower end, instead of merged."""
+    """Return masses at the knots without merging: each cell's mass is moved to the knot before its lower end."""
     held = cells.left.sum(axis=0) + cells.right.sum(axis=0)
     mass = np.zeros(len(cells.knots) + 2)
     gap = mesh.h * np.diff(np.concatenate([cells.knots[:1] - 1, cells.knots[:-1]]))
@@ -136,7 +136,7 @@ def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
 
 
 def _steps(cells: Cells, mesh: Mesh) -> Array:
-    """Return ``e^(t width)`` of each cell: the factor that scales a tilted mass from its lower to its upper end.
+    """Return ``e^(t width)`` for each cell, the factor that scales a tilted mass from its lower to its upper end.
 
     Raises:
         NotApplicableError: the factor exceeds the range of a double.

@@ -1,9 +1,10 @@
 """The gap of the grid of a composition.
 
-If a round has few atoms, they must lie on its grid, as they have no neighbours to merge with. Two atoms lie on any grid
-whose gap divides their distance, since the offset of the grid is free. A pair may state a lattice that contains all its
-atoms (``spacing``); on that grid, nothing needs to be spread or merged. Many atoms without such a lattice are dense,
-and are treated like densities. Rounds whose atoms fit no common grid are first composed to blocks (``blocks.py``).
+If a round has few atoms, these must be grid points, as they have no neighbours to merge with. Two atoms are points of
+any grid whose gap divides their distance, since the offset of the grid is free. A pair may state the ``spacing`` of a
+lattice that contains all its atoms; on that grid, nothing needs to be spread or merged. Many atoms without such a
+lattice are dense, and are treated like densities. Rounds whose atoms fit no common grid are first composed into blocks
+(``blocks.py``).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Layout:
 
     Attributes:
         gap: desired gap.
-        unit: distance between atoms, which must be a multiple of the gap; 0 if no atoms need it.
-        exact: whether all losses lie on the grid (two atoms, or a known lattice), so that a finer gap is no better.
+        unit: distance between atoms, which must be a multiple of the gap; 0 if atoms do not restrict the gap.
+        exact: True if all losses are grid points (two atoms, or a known lattice), so that a finer gap is no better.
     """
 
     gap: float
@@ -36,7 +37,7 @@ class Layout:
 
     @classmethod
     def of(cls, composition: Composition, t: float, asked: float, width: float) -> Layout:
-        """Return the grid for which the error law (``run.py``) predicts log deltas of the two sides ``asked`` apart.
+        """Return the grid on which the two log deltas differ by ``asked``, as the error law of ``run.py`` predicts.
 
         Args:
             composition: the rounds of one direction.
@@ -52,7 +53,7 @@ class Layout:
         return cls(unit if exact else min(finest, unit or width / LEAST_POINTS), unit, exact)
 
     def fitted(self, gap: float, t: float, least: float) -> float:
-        """Return the nearest gap that the atoms allow, at least ``least`` if they allow that."""
+        """Return the gap nearest to ``gap`` that the atoms allow, and that is at least ``least`` if possible."""
         gap = max(min(self.gap if self.exact else gap, MAX_LIFT / t), least)
         if self.unit == 0 or self.unit < least:
             return gap

@@ -1,4 +1,7 @@
-"""The two queries, delta at an epsilon and epsilon at a delta, answered from two laws of the sum of all losses."""
+"""The two queries of the grid engine, delta at an epsilon and epsilon at a delta.
+
+Each is answered from a lower and an upper law of the sum of all losses.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class DeltaQuery:
         return 3
 
     def epsilon(self, best: Interval | None) -> float:
-        """Return the queried epsilon; the best interval found so far does not matter."""
+        """Return the epsilon for which the next run is set up: always the queried epsilon."""
         return self.at
 
     def depth(self, depth: float, best: Interval) -> float:
@@ -44,7 +47,7 @@ class DeltaQuery:
         return gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
-        """Return infinity: epsilon is given exactly, so that no uncertainty of epsilon limits the tilt."""
+        """Return the largest useful tilt: infinite, since epsilon is given exactly."""
         return math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
@@ -67,7 +70,7 @@ class DeltaQuery:
         return interval.upper - interval.lower
 
     def anything(self) -> Interval:
-        """Return the interval that always holds: log delta is at most 0."""
+        """Return the trivial interval for log delta: from minus infinity to 0."""
         return Interval(-math.inf, 0.0, 0.0)
 
 
@@ -95,11 +98,11 @@ class EpsilonQuery:
         return 25
 
     def epsilon(self, best: Interval | None) -> float:
-        """Return the best estimate of epsilon so far, or the first guess if no upper end is known."""
+        """Return the epsilon for which the next run is set up: the best estimate so far, or else the first guess."""
         return best.estimate if best and math.isfinite(best.upper) else self.guess
 
     def depth(self, depth: float, best: Interval) -> float:
-        """Return the expected log delta, which is the queried one."""
+        """Return the expected log delta ``depth``, which is the queried log delta."""
         return depth
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
@@ -126,9 +129,9 @@ class EpsilonQuery:
         return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
 
     def anything(self) -> Interval | None:
-        """Return the interval that always holds: epsilon is at most the largest loss; ``None`` if there is none."""
+        """Return the trivial interval for epsilon: from 0 to the largest loss; ``None`` if the loss is unbounded."""
         return Interval(0.0, self.supremum, self.supremum) if math.isfinite(self.supremum) else None
 
 
 Query = DeltaQuery | EpsilonQuery
-"""A query: where to look, how close the log deltas of the two sides must be, and how to obtain the answer."""
+"""A query, which chooses the epsilon and the tolerance of a run and computes the answer from the laws of the run."""

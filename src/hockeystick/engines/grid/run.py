@@ -27,28 +27,28 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-ATTEMPTS = 10  # runs of a query, and meshes of a run; each follows from the results of the one before
-MAX_SLIP = 1 / 16  # rounding of a loss, in cells
-WORTHWHILE = 0.85  # only gaps below this share of the last one are tried
+ATTEMPTS = 10  # largest number of runs of a query, and of meshes of a run; each uses the results of the previous one
+MAX_SLIP = 1 / 16  # largest rounding error of a loss, in grid gaps
+WORTHWHILE = 0.85  # a smaller gap is tried only if it is below this share of the last gap
 COARSER = 8.0  # factor on the gap if the first mesh takes too long
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # relative to the saddle point: less tilt may shorten the window
-MAX_AMPLIFICATION = 2.5  # log of the factor by which less tilt may amplify rounding
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # tilts tried, relative to the saddle point
+MAX_AMPLIFICATION = 2.5  # largest log of the factor by which a smaller tilt amplifies rounding
 
 Counted = list[tuple[GridLaw, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The query that a run serves.
+    """The requirements of a query for one run.
 
     Attributes:
         epsilon: epsilon for which the run is set up.
-        saddle: saddle point of epsilon. If it is a larger tilt than the query can resolve, this is instead the mean
-            rate at which delta falls over the requested gap.
+        saddle: saddle point of epsilon. If the saddle point is larger than the largest useful tilt of the query, this
+            is instead the mean decrease in log delta per unit of epsilon over the requested gap.
         depth: approximate log delta at this epsilon.
-        asked: requested difference between the log deltas of the upper and the lower law; the errors from cut tails and
+        asked: requested difference between the log deltas of the upper and the lower law. Errors from cut tails and
             from mass counted as lost are kept well below it.
-        share: share of ``asked`` that the mesh may cause by the error law.
+        share: share of ``asked`` that the error law allows for the mesh.
         looks: number of times that delta is evaluated for the answer.
     """
 
@@ -64,9 +64,9 @@ class Run:
     """Tilt, window and mesh for a query, and the laws of all rounds on that mesh.
 
     Args:
-        composition: one direction.
+        composition: the rounds of one direction.
         guide: approximate cumulants of the composition.
-        target: query to serve.
+        target: requirements of the query.
 
     Raises:
         NotApplicableError: there is no mesh within the limits of work and memory.
@@ -100,7 +100,7 @@ class Run:
         self.layout = Layout.of(composition, t, asked, self._width)
         self.lower: Counted = []
         self.upper: Counted = []
-        self.apart = 0.0  # difference of the log deltas, by the laws built
+        self.apart = 0.0  # difference between the log deltas that the cumulants of the laws built predict
         self._fit(asked)
 
     def sums(self) -> tuple[GridSum, GridSum]:
@@ -119,7 +119,7 @@ class Run:
 
     @property
     def _sums_cost(self) -> float:
-        """Return the units of work for both sums and their evaluation, times the gap of the grid."""
+        """Units of work for the laws of both sums and for their evaluation, times the gap of the grid."""
         seen = min(self._width, FADE / self.t + math.log1p(1 / self.t))
         return 2 * PLACE * len(self.kappas) * self._width + 2 * self.target.looks * SEEN * seen
 
@@ -164,7 +164,7 @@ class Run:
         gap, built, cost = self.layout.gap, math.inf, PLACE * (self._width + sum(self._spans))
         for _ in range(ATTEMPTS):
             allowed = self._allowed(gap, cost)
-            if max(gap, WORTHWHILE * built) < allowed and gap < built:  # hardly finer than now, if at all
+            if max(gap, WORTHWHILE * built) < allowed and gap < built:  # the limits allow hardly any smaller gap
                 break
             gap, kept, before = allowed, (self.lower, self.upper), left()
             try:
@@ -186,10 +186,10 @@ class Run:
             raise TooLongError(WORK)
 
     def _allowed(self, gap: float, cost: float) -> float:
-        """Return the gap, raised as far as the limits of memory and of work require.
+        """Return the gap, increased as far as the limits of memory and of work require.
 
         Args:
-            gap: the gap asked for.
+            gap: the requested gap.
             cost: units of work for the laws of all rounds, times their gap.
         """
         least = max(self._width / MOST_POINTS, max(self._spans) / MOST_POINTS)

@@ -16,13 +16,13 @@ WORK = "a finer grid would take too long"
 """Reason for an interval wider than requested: the budget allows no finer mesh."""
 
 MEMORY = "the grid is as fine as the memory limit allows"
-"""Reason for an interval wider than requested: a finer mesh has too many places."""
+"""Reason for an interval wider than requested: a finer mesh has too many grid points."""
 
 PLACE = 150.0
-"""Units of work for a node of a density, for a knot between cells, or for a place that is composed."""
+"""Units of work for a node of a density, for a knot between cells, or for a grid point of a convolution."""
 
 SEEN = 20.0
-"""Units of work for a place of a sum, for one value of delta."""
+"""Units of work for a grid point of a composed law in the computation of one value of delta."""
 
 
 class TooLongError(NotApplicableError):

@@ -14,7 +14,7 @@ from hockeystick.pairs.exact import ExactFinite, Exponential
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-SPARE_BITS = 16  # number of working bits that a sum may lose
+SPARE_BITS = 16  # number of bits of the current precision that a ball may lack
 
 
 class Outcome(NamedTuple):
@@ -46,7 +46,10 @@ def exponential_ball(number: Exponential) -> Ball:
 
 @dataclass(frozen=True, slots=True)
 class FiniteLaw:
-    """A round with finitely many outcomes, Poisson-sampled if its rate is < 1; its direction is ``None`` otherwise."""
+    """A round with finitely many outcomes.
+
+    If its rate is below 1, the round is Poisson-sampled and has a direction. Otherwise ``direction`` is ``None``.
+    """
 
     law: ExactFinite
     direction: Direction | None
@@ -83,10 +86,10 @@ class FiniteLaw:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteNoise:
-    """Integer noise with ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, whose centre a record moves.
+    """A round with discrete Gaussian noise: integers Z with ``P(Z = k)`` proportional to ``e^(-k^2 / (2 variance))``.
 
     Attributes:
-        distance: distance between the centres with and without the record.
+        distance: distance between the centres of the noise with and without the record.
         variance: square of the noise parameter.
         rate: probability with which a record enters a batch.
         direction: direction of the pair if rate < 1, else ``None``.
@@ -106,7 +109,7 @@ class DiscreteNoise:
         return out, (1 - sum((outcome.p for outcome in out), arb(0))).upper().max(arb(0))
 
     def _law(self, log_mass: float) -> tuple[list[Ball], int]:
-        """Return the masses of 0, 1, 2, ... under noise centred at 0, and a distance beyond which they are negligible.
+        """Return the masses of 0, 1, 2, ... under noise centred at 0, and a distance with negligible mass beyond it.
 
         The sum of ``f(k) = e^(-k^2 / 2 s^2)`` over all integers k is the sum over ``|k| <= K`` plus a remainder. The
         remainder is at most ``2 f(K + 1) / (1 - e^(-(2 K + 3) / 2 s^2))``, as the ratio of neighbouring terms

@@ -1,9 +1,9 @@
-"""Nested boxes below the density of a loss, which bound its characteristic function m from a given height on.
+"""Nested boxes below the density of a loss, which bound its characteristic function m(t + is) for all large s.
 
-Suppose that the density of the loss under the law tilted by t lies above a stack of nested boxes with lengths l_i and
+Suppose that the density of the loss under the law tilted by t is above a stack of nested boxes with lengths l_i and
 areas a_i. Box i adds at most ``a_i |sin u / u|`` to ``|m(t + is) / m(t)|``, where ``u = s l_i / 2``. The rest of the
 law adds at most its mass. Moreover, ``|sin u / u| <= env(u) = min(max(e^(-u^2/6), .2173), 1 / max(u, 1))``, as
-``sin u / u = prod (1 - u^2 / (n pi)^2)`` on [0, pi], and the later lobes are below .2173. Since env decreases,
+``sin u / u = prod (1 - u^2 / (n pi)^2)`` on [0, pi], and ``|sin u / u|`` is below .2173 beyond pi. Since env decreases,
 ``1 - sum a_i (1 - env(s l_i / 2))`` bounds ``|m(t + is') / m(t)|`` for all ``s' >= s``.
 """
 

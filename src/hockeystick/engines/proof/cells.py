@@ -9,7 +9,7 @@ two independent lists of rounds. Their common D at eps is the mean of the second
 loss l of the first list. So if there is a law above each list, the law of the sum of two independent losses, one from
 each law, is above both lists together. A law stays above under each of these steps:
 
-- a loss is raised, to infinity in particular: ``(1 - e^(eps - x))_+`` rises with x;
+- a loss is raised, possibly to infinity: ``(1 - e^(eps - x))_+`` increases with x;
 - a loss x between a and b is split: the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` goes to b, and the rest to a.
   This keeps the mass and the mean of ``e^-x``, and D is the mean of a convex function of ``e^-x`` (Jensen).
 
@@ -24,9 +24,9 @@ rounds, and merges pairs of neighbouring cells from time to time. So the masses 
 products of polynomials. Masses under P are rounded down, and masses under Q are rounded up. Cells left out belong to no
 E.
 
-The error of either bound is about the variance of the rounding times half the density of the loss at eps, which is of
+The error of either bound is about half the variance of the rounding times the density of the loss at eps, which is of
 second order in the grid spacing. Rounds are composed by repeated squaring. Each square is cut where masses become
-negligible, and moved to a grid as coarse as its width requires. So losses are rounded about once per binary digit of
+negligible, and moved to a coarser grid if it has too many cells. So losses are rounded about once per binary digit of
 the number of rounds.
 """
 
@@ -73,7 +73,7 @@ def parts_below(value: Ball, bits: int) -> int:
 
 @dataclass(frozen=True)
 class Cells:
-    """Upper and lower laws of some rounds, on one grid.
+    """An upper and a lower law of some rounds, on one grid.
 
     Attributes:
         scale: spacing of the grid of fineness 0, and bits of the masses.
@@ -95,7 +95,10 @@ class Cells:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], offset: Ball, scale: Scale, fine: int, lost: Ball) -> Cells:
-        """Return the laws of one round's losses minus an offset; a P-mass of ``lost`` counts as infinite loss."""
+        """Return the two laws of one round's losses minus an offset.
+
+        The P-mass ``lost``, which ``outcomes`` do not include, counts as infinite loss.
+        """
         spacing, above, p, q = scale.spacing(fine), Counter[int](), Counter[int](), Counter[int]()
         whole = -(-spacing).expm1()
         for outcome in outcomes:
@@ -147,10 +150,10 @@ class Cells:
         return Cells(self.scale, self.fine - 1, self.first // 2, out, self.lost, *joined)
 
     def cut(self, parts: int) -> Cells:
-        """Return the laws without cells at either end; at each end, those cut have a total mass of at most ``parts``.
+        """Return the laws after cells are cut at both ends; at each end, the mass cut is at most ``parts``.
 
         In the upper law, mass cut at the upper end counts as infinite loss, and mass cut at the lower end is raised to
-        the lowest cell that is left. In the lower law, cells that are cut belong to no event E.
+        the lowest cell that is kept. In the lower law, cells that are cut belong to no event E.
         """
         top, lost = _end(self.above[::-1], parts)
         last = self.length - top

@@ -2,8 +2,8 @@
 
 Phi is the standard normal distribution function, q the sampling rate, and x0 the outcome at which the loss is eps. By
 Neyman and Pearson ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in the outcome x. For
-sampled Gaussians, l0 is the loss of the unsampled round at x0, and psi(l) is the loss of the sampled round, for
-removing a record, where the unsampled round has the loss l.
+sampled Gaussians, l0 is the loss of the unsampled round at x0. At an outcome where the unsampled round has the loss l,
+the sampled round has the loss psi(l) if a record is removed.
 
 - Gaussian (Balle, Wang 2018 [BW18], Theorem 8): ``Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)``;
 - sampled Gaussian, remove: ``psi(l0) = eps`` holds at ``e^l0 = 1 + (e^eps - 1) / q``, and ``x0 = l0/mu + mu/2``. Delta
@@ -57,7 +57,7 @@ from hockeystick.numerics.balls import FAR_OUT, Ball, ball, mills_ratio, normal_
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-LEAST_DELTA = arb(2) ** -(1 << 11)  # below it an upper end decides every comparison with a delta in doubles
+LEAST_DELTA = arb(2) ** -(1 << 11)  # an upper end below this is also below every positive double
 
 
 class ClosedForm:
@@ -210,7 +210,7 @@ def _ways(outcomes: int, count: int) -> int:
 
 
 def excess(laws: Counter[FiniteLaw], epsilon: Ball) -> Ball:
-    """Return delta(eps) of rounds with few joint outcomes, as a sum over these."""
+    """Return delta(eps) of rounds with few joint outcomes, as a sum over these joint outcomes."""
     results = [(arb(1), arb(1))]  # masses under P and Q
     for law, count in laws.items():
         some = _results([(outcome.p, outcome.q) for outcome in law.outcomes(0.0)[0]], count)

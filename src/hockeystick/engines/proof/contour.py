@@ -37,16 +37,16 @@ from hockeystick.numerics.balls import GUARD_BITS, MOST_BITS, Ball, powers, prec
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 
-MAX_POINTS = 200_000  # points of all kinds of rounds together: a second or so
+MAX_POINTS = 200_000  # largest number of points of all kinds of rounds together, which take about a second
 LEAST_LOST, MOST_LOST = 1e-100, 0.1  # smallest and largest share of a density that boxes leave uncovered
-ROUGH = -5.0  # log of the remainders of m(t) where a constant factor of accuracy suffices
+ROUGH = -5.0  # log of the relative remainders of m(t) where m(t) is needed only to within a constant factor
 
 
 class Contour:
     """The trapezoid sum of the module docstring, set up for one epsilon and usable at epsilons near it.
 
     Args:
-        rounds: the rounds, some of them smooth, without discrete Gaussian noise.
+        rounds: the rounds, some of which have densities; none has discrete Gaussian noise.
         aim: the epsilon, its saddle point and the approximate log delta there.
         tolerance: desired size of the remainders relative to delta.
 
@@ -138,6 +138,6 @@ def log_peak(y: Ball) -> Ball:
 
 
 def chernoff(rounds: ExactRounds, t: float) -> Ball:
-    """Return a ball around ``K(t) + log peak(t)``; ``log delta(eps)`` is at most this minus ``t eps``."""
+    """Return a ball around the Chernoff exponent ``K(t) + log peak(t)``; minus ``t eps``, it bounds log delta(eps)."""
     with precision(GUARD_BITS + rounds.number.bit_length()):
         return log_moment(rounds, t) + log_peak(arb(t))

@@ -1,7 +1,7 @@
 """Proved ends of delta and epsilon for one direction: the choice among three methods and of their parameters.
 
-Floating point only proposes: tilts, guesses of epsilon, and where to stop. All ends are computed in ball arithmetic, so
-no end depends on an approximation.
+Floating-point arithmetic is used only to choose tilts, guesses of epsilon, and the end of a search. All ends are
+computed in ball arithmetic, so the validity of no end depends on an approximation.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-TINY = 1e-30  # least size requested of remainders; tilt at which the variance is that of the loss itself
-LEAST_SCALE = 1e-3  # below this epsilon, the gap is relative to it instead of epsilon
-FIRST = 1 << 11  # cells of the first laws on a grid
-FINER, FINEST = 1.3, 128.0  # factors of the number of cells: on the root of a width's excess; largest
-DEEPEST = -2000.0  # log of the mass that the guide leaves out: at large tilts, extremely improbable losses matter
-STEEPEST = 50.0  # largest tilt, relative to that of the central limit
-DEEPER = 40.0  # decrease of the assumed log delta if nothing is known of it
-SMALLER_TILTS = 12  # tilts tried, each a quarter of the last
+TINY = 1e-30  # least size requested of remainders; also a tilt so small that the tilted variance is the untilted one
+LEAST_SCALE = 1e-3  # for an epsilon below this number, the gap is relative to this number instead of epsilon
+FIRST = 1 << 11  # number of cells of the first laws on a grid
+FINER, FINEST = 1.3, 128.0  # margin on the factor by which the number of cells grows, and the largest such factor
+DEEPEST = -2000.0  # log of the mass that the guide may miss: at large tilts, extremely improbable losses matter
+STEEPEST = 50.0  # largest tilt, relative to the tilt that the central limit theorem suggests
+DEEPER = 40.0  # decrease of the assumed log delta after an attempt that gave no information on log delta
+SMALLER_TILTS = 12  # number of tilts tried, each a quarter of the previous one
 TOO_WIDE = "remainder terms keep the interval wider than the requested gap"
 """Reason for an interval wider than requested."""
 
 
 class ProvedDelta(NamedTuple):
-    """Proved ends of delta over finite losses, the method, and the reason if they are wider than requested."""
+    """Proved ends of delta over finite losses, the method's name, and the reason if the ends are too far apart."""
 
     ends: Enclosure
     engine: str
@@ -69,11 +69,11 @@ class ProofEngine:
         return Guide(self._rounds.composition, DEEPEST)
 
     def _aim(self, epsilon: float, log_delta: float) -> Aim:
-        """Return the parameters of a contour for an epsilon: its tilt is the saddle point, unless that is too large."""
+        """Return the parameters of a contour for an epsilon; its tilt is the saddle point, or a limit if smaller."""
         return Aim(self._guide, self._bounded(self._guide.saddle(epsilon), log_delta), None, epsilon, log_delta)
 
     def _bounded(self, tilt: float, log_delta: float) -> float:
-        """Return the tilt, limited to a multiple of the tilt that the central limit theorem suggests.
+        """Return ``tilt``, or STEEPEST times the tilt that the central limit theorem suggests if this is smaller.
 
         Larger tilts need too many nodes.
         """
@@ -161,7 +161,7 @@ class ProofEngine:
         return ProvedDelta(best, name, None if narrow else TOO_WIDE)
 
     def epsilon_bound(self, target: Enclosure) -> Interval:
-        """Return proved ends of epsilon that are cheap to compute, and may be far apart.
+        """Return proved ends of epsilon that are cheap to compute but may be far apart.
 
         If the rounds have densities and no closed form, the upper end is ``(K(t) + log peak(t) - log target) / t`` at a
         good tilt.
@@ -174,7 +174,7 @@ class ProofEngine:
         return Interval(0.0, upper, upper)
 
     def delta_bound(self, epsilon: Ball) -> ProvedDelta:
-        """Return proved ends of delta that are cheap to compute, and may be far apart.
+        """Return proved ends of delta that are cheap to compute but may be far apart.
 
         If the rounds have densities and no closed form, the upper end is the Chernoff bound at a good tilt.
         """
@@ -185,9 +185,9 @@ class ProofEngine:
         return ProvedDelta(Enclosure(arb(0), (exponent - arb(t) * epsilon).exp().upper()), Contour.name, None)
 
     def _chernoff(self, t: float) -> tuple[float, Ball]:
-        """Return a tilt and its Chernoff exponent ``K(t) + log peak(t)``; any tilt is valid.
+        """Return a tilt and the Chernoff exponent ``K(t) + log peak(t)`` at this tilt; any tilt is valid.
 
-        If the exponent is not finite at the given tilt, smaller ones are tried.
+        The tilt is ``t`` or, if the exponent is not finite at ``t``, a smaller tilt.
         """
         for _ in range(SMALLER_TILTS):
             try:
@@ -201,7 +201,7 @@ class ProofEngine:
 
 
 def _more(cells: int, excess: float) -> int:
-    """Return how many cells, instead of ``cells``, make a width ``excess`` times smaller.
+    """Return the number of cells, instead of ``cells``, with which a width is ``excess`` times smaller.
 
     The width is inversely proportional to the square of the number of cells.
     """

@@ -2,16 +2,16 @@
 
 Both laws are computed in whole numbers, with rounding to the safe side at every step (``cells.py`` gives the
 inequalities). A cell is *in doubt* if its loss is neither certainly above eps nor certainly at most eps. Let the cells
-from n on be those whose losses certainly exceed eps, A_n their mass, and B_n their mass under Q, which is ``e^-loss``
-times the mass of each cell. Then
+from n on be the cells whose losses certainly exceed eps. In the upper law, let A_n be their total mass, and B_n their
+total mass under Q, where a cell's mass under Q is ``e^-loss`` times its mass. Then
 
     delta(eps) <= lost + A_n - e^eps B_n + sum over cells in doubt of (1 - e^(eps - loss))_+ times their masses .
 
 The lower bound is ``P(E) - e^eps Q(E)``, where E consists of the cells from n on, for any n.
 
-Suppose that every loss of the rounds is a first one plus an integer multiple of one number, and that the grid contains
-all of them. Then the ends differ by rounding only. Such a number is guessed in floating point; no end depends on the
-guess.
+Suppose that all losses of the rounds differ by integer multiples of one number, a common spacing, and that the grid
+contains all losses. Then the ends differ by rounding only. A common spacing is guessed in floating point. The validity
+of no end depends on the guess.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from hockeystick.numerics.balls import GUARD_BITS, Ball, precision
 from hockeystick.numerics.rounding import LARGEST
 from hockeystick.values.errors import NotApplicableError
 
-SHARE = 0.02  # share of the requested width of log delta for cuts, and for roundings
-PARTS = 1 << 40  # parts of a range of losses, in which their common spacing is sought
+SHARE = 0.02  # share of the requested width of log delta for cuts, and the same share for roundings
+PARTS = 1 << 40  # number of parts of a range of losses; a common spacing is a whole number of these parts
 LEAST_STEPS = 1 << 22  # a common spacing is used if the range of losses has fewer steps than this
-MOST_BITS = 350_000_000  # of the cells of all products: some seconds
-ATOM = 3_000.0  # bits that take as long to process as one outcome of a round
-LARGEST_EPSILON = 1e6  # largest epsilon: masses under Q need more bits in proportion to it
-SPARE_EPSILON = 40.0  # divided by the tilt: range above the guess in which an epsilon has full precision
+MOST_BITS = 350_000_000  # largest number of bits in the cells of all products, which take some seconds
+ATOM = 3_000.0  # number of bits that take as long to process as one outcome of a round
+LARGEST_EPSILON = 1e6  # largest epsilon, as the number of bits of masses under Q grows with epsilon
+SPARE_EPSILON = 40.0  # range of epsilon above the guess with full precision, times the tilt
 
 
 class Kind(NamedTuple):
@@ -148,7 +148,7 @@ class GridLaws:
 
 
 def _tails(masses: list[Ball] | list[int]) -> list[Ball]:
-    """Return for each mass the sum of it and all later masses; the last entry is an empty sum."""
+    """Return, for each mass, the sum of this mass and all later masses; a last entry of 0 is appended."""
     return [0, *accumulate(reversed(masses))][::-1]
 
 

@@ -51,11 +51,11 @@ from hockeystick.numerics.balls import MOST_TERMS, Ball, ComplexBall, ball, norm
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-LIFT, LIFT_FALLING = 0.48 * math.pi, 0.245 * math.pi  # largest Y times mu; the same where a power of g is negative
+LIFT, LIFT_FALLING = 0.48 * math.pi, 0.245 * math.pi  # largest mu Y, and largest mu Y if the power of g is negative
 LIFTS = np.linspace(0.02, 1.0, 50)  # heights Y that are tried, relative to the largest
-MOST_PRODUCTS = 20_000_000  # nodes times points: a second or so
-MOST_PIECES = 2000  # pieces of the density of a sampled Gaussian's loss, for boxes below it
-LAPLACE_PIECES = 64  # pieces of the smooth part of Laplace noise
+MOST_PRODUCTS = 20_000_000  # largest number of nodes times points, which take about a second
+MOST_PIECES = 2000  # largest number of pieces of the density of a sampled Gaussian's loss, for boxes below it
+LAPLACE_PIECES = 64  # number of pieces of the density of a Laplace round's loss, for boxes below it
 
 
 class Line:
@@ -234,7 +234,7 @@ class SampledLine(Line):
             high = max(math.sqrt(2 * halves), (1 + t) * mu + math.sqrt(2 * max(halves + hump, 1.0)))
             light = math.exp(min((hump + depth) / t, -math.log(2))) if t else 0.0
             near = math.sqrt(2 * max(depth - t * math.log1p(-light), 1.0))
-            if hump + halves <= 0 and near < high and light > 0:  # the hump is light enough to leave out
+            if hump + halves <= 0 and near < high and light > 0:  # the hump's mass is small enough to leave out
                 high, share = near, light
         number = min((high - low) / dx, MOST_TERMS + 1)
         return Nodes(low, dx, math.ceil(number) + 1, lift, share)
@@ -252,7 +252,7 @@ class SampledLine(Line):
         return upper(2 * log_size.exp() / (2 * arb.pi() * lift / arb(self._nodes.dx)).expm1())
 
     def _outside(self) -> Ball:
-        """Return a bound on the contribution of the nodes left out, which holds for all s."""
+        """Return a bound on the contribution of the nodes left out, valid for all s."""
         low, dx, number, lift, share = self._nodes
         t, q, first = self._t, self._rate, arb(low)
         last = first + arb(dx) * (number - 1)

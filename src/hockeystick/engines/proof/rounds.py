@@ -22,8 +22,8 @@ from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 from hockeystick.values.adjacency import Direction
 
-DEEP = -60.0  # log of the mass of discrete noise without which the rounds guide a search
-MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
+DEEP = -60.0  # log of the mass of discrete noise that the rounds in doubles leave out
+MAX_EXACT = 300  # largest number of rounds with infinite losses whose mass at infinity is computed as a fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class SampledGaussian:
 
 
 class RoughPair(DominatingPair):
-    """A round whose losses are atoms, converted to doubles, without its rarest outcomes."""
+    """Approximate pair in doubles for a round whose losses are atoms; it omits the rarest outcomes."""
 
     loss_range = -math.inf, math.inf
     smooth = None
@@ -53,7 +53,7 @@ class RoughPair(DominatingPair):
         return self._atoms
 
     def log_moment(self, t: float) -> float:
-        """Return ``K(t) = log E_P e^(tL)`` over these atoms."""
+        """Return ``K(t) = log E_P e^(tL)`` over the atoms kept."""
         return self._atoms.log_moment(t)
 
 
@@ -104,7 +104,7 @@ class ExactRounds:
 
     @property
     def composition(self) -> Composition:
-        """Return the rounds in doubles, which guide the search for an answer; no end depends on them."""
+        """Return the rounds in doubles, from which the search chooses its parameters; no end depends on them."""
         rounds: list[tuple[DominatingPair, int]] = [
             (SAMPLED[item.direction](float(item.mu), float(item.rate)), count) for item, count in self.sampled.items()
         ]

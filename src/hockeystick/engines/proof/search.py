@@ -37,14 +37,14 @@ class Evaluator(Protocol):
 def epsilon_between(
     evaluator: Evaluator, target: Enclosure, guess: float, slope: float, gap: float
 ) -> tuple[float, float]:
-    """Return two doubles between which epsilon lies, proved by the ends of delta at both.
+    """Return a lower and an upper end of epsilon as doubles, each proved by the ends of delta at this double.
 
-    Since delta falls with eps, ``delta(upper) <= target`` and ``delta(lower) > target`` prove that epsilon lies between
-    lower and upper. If no such upper end is found, it is infinite; if no such lower end is found, it is 0. Each
-    comparison uses a ball around ``log(delta / target)``, which is compared with 0.
+    Since delta decreases with eps, ``delta(upper) <= target`` and ``delta(lower) > target`` prove that epsilon is
+    between lower and upper. If no such upper end is found, it is infinite. If no such lower end is found, it is 0. For
+    each comparison, a ball around ``log(delta / target)`` is compared with 0.
 
     Args:
-        evaluator: evaluates delta.
+        evaluator: method that computes ends of delta.
         target: ends of the target delta.
         guess: first guess of epsilon.
         slope: approximate ``-d log delta / d eps`` at the guess.
@@ -56,7 +56,7 @@ def epsilon_between(
         most = delta(epsilon).upper
         if most <= 0:
             return -math.inf
-        return above((most / target.lower).log()) if most > 0 else math.inf  # an end that is NaN shows nothing
+        return above((most / target.lower).log()) if most > 0 else math.inf  # an end that is NaN proves nothing
 
     def lowest(epsilon: float) -> float:
         ratio = delta(epsilon).lower / target.upper
