@@ -417,7 +417,10 @@ def _log(x: float) -> float:
 
 
 def log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
-    """Return ``log(delta - taken)``; ``beyond(x, steps)`` moves the difference and its logarithm up or down."""
+    """Return ``log(delta - taken)``, rounded up or down.
+
+    The function ``beyond`` is ``next_up`` or ``next_down``, and moves the difference and then its logarithm.
+    """
     left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
     log = _log(left)
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)

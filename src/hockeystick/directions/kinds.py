@@ -50,8 +50,8 @@ class Kind(Protocol):
 class FromAbove:
     """A kind of rounds with its upper bounds only.
 
-    It is for compositions in which no single record need be in the data of all rounds, so that lower bounds are
-    invalid.
+    Lower bounds assume a single record that is in the data of all composed rounds. This class is for compositions
+    in which such a record may not exist.
 
     Attributes:
         kind: the kind with its lower bounds.

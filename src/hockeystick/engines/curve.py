@@ -84,7 +84,7 @@ class _Sections:
         return wide
 
     def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
-        """Return the ends after those that are wide are intersected with the ends of a section."""
+        """Return ``best`` after its wide intervals are intersected with the intervals of a section."""
         wide = np.flatnonzero(self._wide(best, enough))
         return put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
 

@@ -245,7 +245,10 @@ def _integral(
 
 
 def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
-    """Return the log of about the largest P-mass that can be cut from the upper tail while a threshold is kept."""
+    """Return the log of about the largest P-mass that ``smooth.support`` can cut from the upper tail above a threshold.
+
+    With any larger mass, the upper end of the support is at or below the threshold.
+    """
     low, high = DEEPEST, -1.0
     while high / low < 1 - 1e-14:
         middle = -math.sqrt(low * high)

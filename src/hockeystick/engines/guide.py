@@ -297,9 +297,9 @@ def _batches(tilts: Array, nodes: int) -> list[Array]:
 
 
 def _nodes(pair: DominatingPair, log_floor: float, most: int) -> tuple[Array, Array]:
-    """Return losses and log-masses that represent the law of a pair's loss; a density is cut into ``most`` panels.
+    """Return losses and logs of their masses, which approximate the law of a pair's loss.
 
-    A density has fewer panels if these suffice.
+    They are the pair's atoms, and quadrature nodes on at most about ``most`` panels for a density.
     """
     stand_in = pair.standing_in(log_floor)
     if stand_in is not None:

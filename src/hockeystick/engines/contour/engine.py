@@ -268,12 +268,12 @@ def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
 def seeing_guide(
     composition: Composition, first: Guide, transforms: list[tuple[Transform, int]], epsilon: float
 ) -> tuple[Guide, float, float]:
-    """Return a guide that is reliable at the tilt for an epsilon, this tilt, and the limit up to which it is reliable.
+    """Return a guide, a tilt for an epsilon at which this guide is reliable, and the limit of reliable tilts.
 
-    A guide approximates K from finitely many losses. It counts as reliable at a tilt if its K(t) is close to the
-    certified upper bound. If it is not reliable at the saddle point, guides that include more improbable losses are
-    tried. If none of them is reliable either, the first guide is returned, with a tilt just below the largest at which
-    it is reliable.
+    A guide approximates K from finitely many losses. It counts as reliable at a tilt t if its K(t) is close to the
+    certified upper bound on K(t). If the first guide is not reliable at the saddle point, guides that include more
+    improbable losses are tried. If no guide is reliable at its saddle point, the first guide is returned, with a tilt
+    just below the largest tilt at which it is reliable.
     """
 
     def sees(guide: Guide, tilt: float) -> bool:

@@ -166,7 +166,7 @@ def _answers(sums: Sum, asked: Asked, aim: Aim) -> tuple[Found, Array]:
 
 
 def _narrow(found: Found, places: Places, got: Found) -> None:
-    """Intersect intervals in ``found``, those at ``places``, with new ones; keep the estimate of the narrower one."""
+    """Intersect the intervals of ``found`` at ``places`` with those of ``got``; keep the narrower one's estimate."""
     old = found.at(places)
     lower, upper = np.fmax(old.lower, got.lower), np.fmin(old.upper, got.upper)
     estimate = np.where(old.width <= got.width, old.estimate, got.estimate)

@@ -270,7 +270,10 @@ def cells(line: Line, parts: int) -> tuple[Array, Array]:
 
 
 def _digits(law: Law) -> Array:
-    """Return a bound on the error of the computed loss L, in units of ``|L|``; errors of a are charged separately."""
+    """Return a bound on the rounding error of the computed loss L, in units of ``|L|``.
+
+    It does not include the error of ``a = mu (x + iY - mu/2)``, which is charged separately.
+    """
     out: Array = 64 / np.square(1 - law.rate)
     return out
 

@@ -36,11 +36,11 @@ HEAVIEST = 1e280  # largest mass at a grid point, so that sums over all points s
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
-    """Return an upper bound: each outcome is split between the ends of its cell, with the mean of dP/dQ kept.
+    """Return the upper law of a pair: each outcome is split between the ends of its cell, with the mean of dP/dQ kept.
 
-    Rounding: masses are scaled up by their relative error. Mass that may belong to either end of a cell goes to the
-    upper end. The mass that the cells leave out at the lower end is put on the third knot (knots are the ends of the
-    cells).
+    Rounding: masses are scaled up by their relative error. Mass that may belong to either end of a cell is assigned to
+    the upper end. The mass that the cells leave out at the lower end is added to the third knot, where knots are the
+    ends of the cells.
     """
     step = _steps(cells, mesh)
     left, right = cells.left.sum(axis=0), cells.right.sum(axis=0)
@@ -66,19 +66,19 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
 
 
 def merge(cells: Cells, mesh: Mesh) -> GridLaw:
-    """Return a lower bound: the outcomes around each knot, a grid point between two cells, are merged onto it.
+    """Return the lower law of a pair: the outcomes around each knot are merged into one outcome at this knot.
 
-    Let p_j be the mass around the knot g_j, and ``d_j = int p (1 - e^(g_j - L))`` its excess. The hull
-    (``numerics/hull.py``) moves a P-mass of ``d_j^+ / expm1(g_j - g_j-1)`` from g_j-1 up to g_j, and
-    ``d_j^- / -expm1(g_j - g_j+1)`` from g_j+1 down to g_j.
+    Knots are the grid points between the cells. Let p_j be the mass around the knot g_j, and let ``d_j = int p (1 -
+    e^(g_j - L))`` be the excess of this mass. The function ``lent`` of ``numerics/hull.py`` moves a P-mass of ``d_j^+ /
+    expm1(g_j - g_(j-1))`` from g_(j-1) up to g_j, and ``d_j^- / -expm1(g_j - g_(j+1))`` from g_(j+1) down to g_j.
 
-    If no atom lies on the grid, a few shifted grids are tried too. Each of them is shifted by an offset o that puts one
-    of the heaviest merged outcomes on a grid point; the cells stay, and ``d_j`` becomes ``e^o d_j - expm1(o) p_j``. The
-    grid with the best bound is used. A shifted grid helps if the bulk of a law fits into one cell: the bulk then has no
-    neighbours to exchange mass with.
+    If no atom is at a grid point, a few shifted grids are tried, too. Each grid is shifted by an offset o at which one
+    of the heaviest merged outcomes is at a grid point. The cells stay the same, and ``d_j`` becomes ``e^o d_j -
+    expm1(o) p_j``. The grid with the best bound is used. A shifted grid improves the bound if the bulk of a law fits
+    into one cell: the bulk then has no neighbours to exchange mass with.
 
-    Rounding: d_j is lowered by its error, and masses are scaled down by theirs. The mass that the cells leave out at
-    the lower end stays out.
+    Rounding: d_j is lowered by its error, and masses are scaled down by their relative errors. The mass that the cells
+    leave out at the lower end is not added.
     """
     knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
     if float(np.diff(cells.knots).max()) * mesh.h > MAX_WIDTH:  # rounded down, not merged

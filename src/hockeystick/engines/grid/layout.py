@@ -43,7 +43,7 @@ class Layout:
             composition: the rounds of one direction.
             t: tilt of the masses.
             asked: requested difference between the log deltas of the upper and the lower law.
-            width: width of the window that holds the sum of the losses.
+            width: width of the window in which the law of the sum of the losses is computed.
         """
         unit, common, alone = atom_distance(composition, width / LATTICE_POINTS)
         if not common:
@@ -62,15 +62,15 @@ class Layout:
 
 
 def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, bool, bool]:
-    """Return a grid gap that suits the distances between the atoms of all pairs, and two flags.
+    """Return a grid gap that divides the distances between the atoms of all pairs if possible, and two flags.
 
     Args:
         composition: the rounds of one direction.
         least: distance below which many atoms are treated like a density.
 
     Returns:
-        ``(unit, common, alone)``: the gap, which is 0 if there are no atoms; whether the atoms of every pair lie on
-        multiples of the gap; whether all losses are atoms on known lattices.
+        ``(unit, common, alone)``: the gap, which is 0 if there are no atoms; True if the distances between the atoms of
+        every pair are multiples of the gap; True if all losses are atoms on known lattices.
     """
     lattices = composition.lattices
     distances = [found for lattice in lattices if (found := lattice.distance(least)) is not None]

@@ -43,7 +43,7 @@ class DeltaQuery:
         return min(depth, best.upper)
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
-        """Return the difference between the log deltas of the upper and the lower law that a gap allows."""
+        """Return the allowed difference between the log deltas of the upper and the lower law, which is the gap."""
         return gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
@@ -106,7 +106,10 @@ class EpsilonQuery:
         return depth
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
-        """Return the difference between the log deltas of the upper and the lower law that a gap of epsilon allows."""
+        """Return the difference between the two laws' log deltas at which the relative width of epsilon is ``gap``.
+
+        At epsilon 0, the difference is ``gap`` itself.
+        """
         return gap * epsilon * slope if epsilon > 0 else gap
 
     def steepest(self, gap: float, epsilon: float) -> float:

@@ -133,7 +133,7 @@ class Run:
     def _tilt_and_window(self, saddle: float) -> tuple[float, Window]:
         """Return a tilt and a window of losses outside which the law with this tilt has negligible mass.
 
-        Among a few tilts, the one with the shortest window is chosen.
+        Several tilts are tried, and the tilt with the shortest window is chosen.
         """
         epsilon, asked = self.target.epsilon, min(self.target.asked, 0.1)
         choices: list[tuple[float, float, Window]] = []

@@ -111,9 +111,9 @@ class DiscreteNoise:
     def _law(self, log_mass: float) -> tuple[list[Ball], int]:
         """Return the masses of 0, 1, 2, ... under noise centred at 0, and a distance with negligible mass beyond it.
 
-        The sum of ``f(k) = e^(-k^2 / 2 s^2)`` over all integers k is the sum over ``|k| <= K`` plus a remainder. The
-        remainder is at most ``2 f(K + 1) / (1 - e^(-(2 K + 3) / 2 s^2))``, as the ratio of neighbouring terms
-        decreases.
+        Let s^2 be the variance and K the distance. The sum of ``f(k) = e^(-k^2 / 2 s^2)`` over all integers k is the
+        sum over ``|k| <= K`` plus a remainder. The remainder is at most ``2 f(K + 1) / (1 - e^(-(2 K + 3) / 2 s^2))``,
+        as the ratio of neighbouring terms decreases.
         """
         reach = self._reach(log_mass)
         last, variance = max(reach + self.distance, self._reach(-ctx.prec * math.log(2))), ball(self.variance)

@@ -48,8 +48,8 @@ class Scale:
 
     Attributes:
         unit: spacing of the grid of fineness 0, an exact ball above 0.
-        bits: number of bits of a mass under P; such a mass is a multiple of ``2^-bits``.
-        q_bits: number of bits of a mass under Q; such a mass is a multiple of ``2^-q_bits``.
+        bits: number of bits of a mass under P, which is a multiple of ``2^-bits``.
+        q_bits: number of bits of a mass under Q, which is a multiple of ``2^-q_bits``.
     """
 
     unit: Ball

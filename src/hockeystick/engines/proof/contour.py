@@ -97,7 +97,7 @@ class Contour:
             variance: approximate variance of the sum of the losses under the tilted law.
 
         Raises:
-            NotApplicableError: the cut lies beyond the largest number of points.
+            NotApplicableError: more than the largest number of points would be needed.
         """
         depth = min(depth, -1.0)
         lost = min(max(0.3 * math.exp(depth / sum(times for _, times in along)), LEAST_LOST), MOST_LOST)

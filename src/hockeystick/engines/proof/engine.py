@@ -81,11 +81,11 @@ class ProofEngine:
         return min(tilt, STEEPEST * math.sqrt(max(-2 * log_delta, 0.1) / variance))
 
     def _way(self, epsilon: float, log_delta: float, tolerance: float, cells: int) -> Evaluator:
-        """Return a method that proves delta near an epsilon.
+        """Return a method that computes proved ends of delta at epsilons near the given one.
 
         Args:
-            epsilon: the epsilon.
-            log_delta: approximate log delta there.
+            epsilon: the epsilon for which parameters are chosen.
+            log_delta: approximate log delta at this epsilon.
             tolerance: desired size of the remainders relative to delta.
             cells: number of cells of a law, if the method uses a grid.
         """

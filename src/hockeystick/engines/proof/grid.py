@@ -158,7 +158,10 @@ def _logs(tails: list[int], bits: int) -> npt.NDArray[np.float64]:
 
 
 def _kind(outcomes: list[Outcome], left_out: Ball, count: int, cut: float) -> Kind:
-    """Return the rounds of one law without their rarest outcomes, whose total P-mass is at most about ``e^cut``."""
+    """Return all rounds of one law after the rarest outcomes of a round are left out.
+
+    The total P-mass of these outcomes in one round is at most about ``e^cut``.
+    """
     least = arb(cut).exp() / len(outcomes)
     kept = [outcome for outcome in outcomes if not outcome.p < least]
     left_out += sum((outcome.p for outcome in outcomes if outcome.p < least), arb(0))

@@ -22,11 +22,11 @@ class Enclosure:
 
 
 class Evaluator(Protocol):
-    """Interface of a method that proves delta over the finite losses of one direction."""
+    """Interface of a method that computes proved ends of delta over the finite losses of one direction."""
 
     @property
     def name(self) -> str:
-        """Name of the method that proves delta."""
+        """Name of the method."""
         ...
 
     def delta(self, epsilon: Ball) -> Enclosure:
