@@ -32,7 +32,7 @@ def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float
         return Ends(delta, delta, delta)
     at, back = np.unique(delta, return_inverse=True)
     ends = np.empty((3, len(at)))
-    # the smallest delta is computed first, as its epsilon bounds the others; if it is infinite, the next delta too
+    # epsilon at the smallest delta is computed first, as an upper bound; if it is infinite, also at the next delta
     place, farthest = 0, math.inf
     while place < len(at) and math.isinf(farthest):
         farthest = _put(ends, directions, place, float(at[place]), gap)

@@ -116,7 +116,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
     low = high = 0.0
     for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
         before = math.inf
-        for _ in range(ROUNDS):  # until mu is narrow, a round gains too little, or the work is used up
+        for _ in range(ROUNDS):  # until mu is narrow, a round narrows it too little, or no work is left
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
             own_lines = float((nodes.upper + nodes.b * least_rate).min())  # all lines, not only those at the corners
@@ -168,7 +168,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
     least rate are moved to the point where it equals the least rate.
     """
     b, places = np.unique(nodes.b, return_index=True)
-    u = np.minimum.reduceat(nodes.upper, places)  # of lines with slopes equal after rounding, only the lowest counts
+    u = np.minimum.reduceat(nodes.upper, places)  # if rounding makes slopes equal, only the lowest line is kept
     kept: list[int] = []
     rates: list[float] = []  # the rates at which line kept[i] meets line kept[i + 1], decreasing
 

@@ -105,7 +105,7 @@ class AutoEngine:
 
     def _first(self, ask: Ask, gap: float | None, least: float) -> Interval:
         best: Interval | None = None
-        why = ""  # reported reason: the work limit, else the last refusal, except that the grid needs more than moments
+        why = ""  # reported reason: the work limit, else the last refusal; the grid's refusal of moments is ignored
         for engine in ENGINES:
             if engine is grid and best is not None and _narrow(best):
                 break

@@ -29,7 +29,7 @@ START = 0.9  # first edge, relative to the edge for a normal law
 RATIO = 2**0.2  # ratio of neighbouring edges
 EDGES = 6  # number of edges evaluated together
 MAX_COST = 3e6  # largest product of the numbers of edges and nodes, which takes half a second
-SLOW = "the characteristic function is not known to decay fast enough"  # reason if the terms beyond no edge are small
+SLOW = "the characteristic function is not known to decay fast enough"  # reason if no edge tried is high enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -164,7 +164,7 @@ class Path:
             raise NotApplicableError("a characteristic function cannot be evaluated")
         k_error = k_error * (1 + SPARE)
         k_top = float(k[0].real + k_error[0])
-        if float(k.real.max()) > k_top + 1.0:  # |m(t + is)| <= m(t)
+        if float(k.real.max()) > k_top + 1.0:  # impossible without rounding errors, since |m(t + is)| <= m(t)
             raise NotApplicableError("a characteristic function cannot be evaluated")
         weights = self._weights
         terms: Any = np.exp(k - k_top) * weights
@@ -261,8 +261,8 @@ def shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: f
     """
     guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
     tilts = np.array(aim.tilts) * saddle
-    if highest < math.inf:  # few digits, so that whole numbers less a tilt are exact
-        if tilts[0] > highest:  # the saddle point is out of reach: half as far is faster, if rounding allows
+    if highest < math.inf:  # tilts of few digits, so that differences of whole numbers and tilts are exact
+        if tilts[0] > highest:  # no line has the saddle point as tilt: about half is faster, if rounding allows
             tilts = np.append(tilts, LOWER * highest)
         tilts = np.unique(np.minimum(tilts, highest).astype(np.float32))[::-1].astype(np.float64)
     k0, k1, _ = guide.curves(tilts)
@@ -270,7 +270,7 @@ def shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: f
     cumulant = np.abs(k0) + tilts * np.abs(k1)
     noise = np.log(UNIT_ROUNDOFF * (SUM_ROUNDINGS + ROUNDINGS * cumulant)) + base - base[0]
     first = float(tilts[0])
-    weighs = max(float(k0[0]) - first * epsilon - math.log1p(first) - depth, 0.0)  # log weight of rounding at the first
+    weighs = max(float(k0[0]) - first * epsilon - math.log1p(first) - depth, 0.0)  # log factor on rounding
     room = math.log(0.1 * tolerance) - weighs
     quick = saddle * aim.tilts[0] > highest and noise[-1] <= room
     tilts = tilts[-1:] if quick else tilts[noise <= max(room, float(noise.min()))]

@@ -180,7 +180,7 @@ def _measure(measured: Measured, which: Places, sums: Sum, aim: Aim, epsilon: Ar
         np.where(np.isfinite(log_delta), log_delta, sums.top - sums.t * epsilon - 35.0), 0.0
     )
     measured.epsilon[which] = np.where(np.isfinite(epsilon), epsilon, aim.epsilon)
-    # K(y) may have been guessed too small
+    # if the approximate K(y) was too small, raise K at y and at all larger tilts
     seen = np.where(aim.tilts == aim.y, aim.cumulants, 0.0).sum(axis=1, keepdims=True)
     more = np.nan_to_num(np.maximum(sums.k_right - seen, 0.0), nan=1e3, posinf=1e3)
     measured.cumulants[which] += np.where(aim.tilts >= aim.y, more, 0.0)
@@ -192,11 +192,12 @@ def worse(plans: Plans, asked: Asked, numbers: int = CHUNK) -> Worse:
     Args:
         plans: the plans, for removing a record.
         asked: the query for each plan.
-        numbers: largest number of doubles in an array of a chunk; it affects no answer.
+        numbers: largest number of doubles in a temporary array; it affects no answer.
     """
     found, worse = solve(plans, asked, numbers), np.zeros(len(plans), dtype=bool)
     adding = Plans(replace(plans.rows, add=np.ones(len(plans.rows), dtype=bool)), plans.noise, plans.kinds)
-    # adding a record matters if its delta exceeds the target at the lower end, or the lower end of delta
+    # adding a record can be worse only if its delta at the lower end of epsilon exceeds the target,
+    # or, in a query for delta, if its delta exceeds the lower end for removing
     epsilon = found.lower if asked.for_epsilon else asked.epsilon[:, 0]
     target = asked.targets[:, 1] if asked.for_epsilon else found.lower
     known = np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0)

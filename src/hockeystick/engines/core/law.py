@@ -62,9 +62,9 @@ class Law(Columns):
         return self.rate * np.expm1(self.mu * (x - self.mu / 2))
 
     def log_dip(self, t: Array, height: Array) -> Array:
-        """Return the log of a factor by which ``int phi |e^(p L(x + iy))| dx`` exceeds m(t) at most, with y = height.
+        """Return the log of an upper bound on ``int phi |e^(p L(x + iy))| dx / m(t)``, where y is the height.
 
-        If a record is removed, ``e^(pL)`` is ``g^(1+t)``, and ``|g(x+iy)| <= g(x)``: the factor is 1. If a record is
+        If a record is removed, ``e^(pL)`` is ``g^(1+t)``, and ``|g(x+iy)| <= g(x)``: the bound is 1. If a record is
         added, ``e^(pL)`` is ``g^-t``, and the smaller of two bounds is used. The first follows from ``|g(x+iy)| >= g(x)
         cos(mu y / 2)``. The second follows from ``Re g >= 1 - q`` for ``mu y <= pi/2``, together with ``m(t) >= 1``.
         """
@@ -100,7 +100,7 @@ class Law(Columns):
         added = _far(depth - t * np.log1p(-self.rate))
         hump, halves = self.log_hump(t), depth + t * math.log(2.0)
         whole = np.maximum(_far(halves), (1 + t) * self.mu + _far(halves + hump))
-        share = np.exp(np.minimum((hump + depth) / t, HUMP_LIGHT))  # a hump this light may lie beyond the nodes
+        share = np.exp(np.minimum((hump + depth) / t, HUMP_LIGHT))  # with this share, the nodes need not cover the hump
         without = _far(depth - t * np.log1p(-share))
         skip = (hump + halves <= 0) & (without < whole)
         high = np.where(self.add, added, np.where(skip, without, whole))

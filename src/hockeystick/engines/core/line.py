@@ -214,7 +214,7 @@ class Line(Columns):
         np.multiply(lifted, np.sin(law.sign * angle), out=gain.imag)
         loss = _log1p(gain) * law.sign
         p = law.power(t)
-        # weights e^(p L) phi(x + iy), over the sum of those on the axis
+        # weights e^(p L) phi(x + iy), divided by the sum of the weights on the real axis
         modulus = np.exp(p * loss.real - 0.5 * x * x + (0.5 * lift * lift - self.log_norm))
         phase = p * loss.imag - x * y
         weight = np.empty(x.shape, dtype=np.complex128)

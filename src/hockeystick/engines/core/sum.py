@@ -185,7 +185,7 @@ class Sum:
         alias = alias + charged("right alias", np.exp(self._log_right - self._y * epsilon - scale + slip))
         low = np.log(np.maximum(value - error - alias * (1 + SPARE), 0.0))
         high = np.log(value + error)
-        # the logarithms' own rounding
+        # rounding of the logarithms themselves
         low, high = low - 8 * UNIT_ROUNDOFF * np.abs(low), high + 8 * UNIT_ROUNDOFF * np.abs(high)
         return low + scale - slip, np.minimum(high + scale + slip, 0.0)
 

@@ -52,7 +52,7 @@ class GridEngine:
             return replace(bound, limited=f"{error}, so only an upper bound is computed", engine="grid")
 
     def at(self, epsilon: float, gap: float) -> DeltaQuery:
-        """Return a query with both composed laws behind :meth:`log_delta`; they also give bounds at nearby epsilons.
+        """Return a query for log delta at an epsilon, with its two composed laws; they give bounds at every epsilon.
 
         Raises:
             NotApplicableError: delta is too small for a grid, or there is no mesh within the limits.

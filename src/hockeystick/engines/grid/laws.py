@@ -59,7 +59,7 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     points = cells.points
     over = math.exp(min(mesh.t * mesh.h, LARGEST)) * (1 + 1e-12)
     last = (cells.knots[-1:] + 1, scaled(scaled(beyond[-1:], step[-1]), over))
-    if not (mass.max() <= HEAVIEST and last[1].max(initial=0.0) <= HEAVIEST):  # NaN included
+    if not (mass.max() <= HEAVIEST and last[1].max(initial=0.0) <= HEAVIEST):  # true also for NaN
         raise NotApplicableError("the losses of a round change too steeply for the grid")
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
     return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate + UNDERFLOW))
@@ -81,7 +81,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     leave out at the lower end is not added.
     """
     knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
-    if float(np.diff(cells.knots).max()) * mesh.h > MAX_WIDTH:  # rounded down, not merged
+    if float(np.diff(cells.knots).max()) * mesh.h > MAX_WIDTH:  # losses are rounded down instead of merged
         return _deflated(cells, mesh, knots, _rounded_down(cells, mesh))
     n = len(cells.knots)
     width, step = np.diff(cells.knots) * mesh.h, _steps(cells, mesh)

@@ -87,7 +87,7 @@ def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, 
                 math.gcd(divisor.numerator * span.denominator, span.numerator * divisor.denominator),
                 divisor.denominator * span.denominator,
             )
-            if widest > MAX_PARTS * divisor:  # hopeless: further common divisors are smaller still
+            if widest > MAX_PARTS * divisor:  # too small already, and further common divisors are smaller still
                 common = False
                 break
         unit = float(divisor) if common else unit

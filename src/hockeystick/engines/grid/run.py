@@ -149,7 +149,7 @@ class Run:
             log_tail = math.log(asked) + min(self.target.depth - top, 0.0) - 4.0
             high, theta_high = self.guide.tail_tilt(t, log_tail, +1)
             low, theta_low = self.guide.tail_tilt(t, log_tail, -1)
-            # mass above `high` only matters where f has not faded, and mass that wraps to below epsilon is lost
+            # mass above ``high`` is charged only where f is not negligible; mass wrapped to below epsilon adds nothing
             low = min(low, epsilon)
             width = max(high - epsilon, epsilon - low)
             faded = epsilon + min(high - epsilon, (10.0 - math.log(asked)) / t)
@@ -235,7 +235,7 @@ class Run:
             lower = max(lower, again[0], key=lambda law: law.log_mass)
             upper = min(upper, again[1], key=lambda law: law.log_mass)
         atoms = pair.atoms
-        # atoms on grid points may err by more than the sum's own slip covers
+        # atoms on grid points may be farther from them than the slip charged for the sum
         slip = atoms.units * UNIT_ROUNDOFF * float(np.abs(atoms.finite().loss).max(initial=0.0)) + np.max(atoms.slip)
         if not slip:
             return lower, upper

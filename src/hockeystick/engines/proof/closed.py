@@ -160,10 +160,10 @@ _FORMULAS: dict[Direction, Callable[[Ball, Ball, Ball], Ball]] = {
 
 
 class LaplaceSum:
-    """Delta of Laplace rounds by the formula in the module docstring.
+    """Formula of the module docstring for delta of Laplace rounds.
 
     Args:
-        laplace: number of rounds for each theta = distance / scale.
+        laplace: number of rounds for each theta, the distance divided by the noise scale.
     """
 
     def __init__(self, laplace: Counter[Fraction]) -> None:

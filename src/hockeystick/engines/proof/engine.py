@@ -106,7 +106,7 @@ class ProofEngine:
         log_delta = float(target.lower.log().mid())
         saddle = self._guide.tilt_for_delta(log_delta)
         tilt = self._bounded(saddle, log_delta)
-        # near the largest loss, where the tilt is less than the saddle point, a Chernoff bound is nearer
+        # near the largest loss, where the tilt is below the saddle point, the Renyi bound is the better guess
         guess = self._guide.guess(log_delta, tilt) if tilt == saddle else self._guide.renyi_epsilon(tilt, log_delta)
         lower, upper, name = 0.0, math.inf, ""
         for attempt in range(ATTEMPTS):

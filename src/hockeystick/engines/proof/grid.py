@@ -123,8 +123,8 @@ class GridLaws:
         law, odds = self._law, epsilon.exp()
         place = (epsilon - self._offset) / self._spacing - law.first
         last = law.length
-        low = min(max(int(place.lower().floor().unique_fmpz()), 0), last)  # those below are at most eps
-        sure = min(max(int(place.upper().floor().unique_fmpz()) + 1, 0), last)  # those from here on exceed it
+        low = min(max(int(place.lower().floor().unique_fmpz()), 0), last)  # below, losses are at most eps
+        sure = min(max(int(place.upper().floor().unique_fmpz()) + 1, 0), last)  # from here on, losses exceed eps
         total = self._parts * (self._above[sure] + law.lost - odds * self._above_q[sure])
         for n in range(low, sure):
             excess = -(epsilon - self._offset - self._spacing * (law.first + n)).expm1()
@@ -186,7 +186,7 @@ def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
         found = a
     if found > PARTS * PARTS // LEAST_STEPS:
         top = max(apart, key=lambda one: abs(float(one.mid())))
-        return abs(top / round(float((top * scale / found).mid()))).mid(), 0  # to all digits
+        return abs(top / round(float((top * scale / found).mid()))).mid(), 0  # accurate to all digits
     return arb(widest).mid(), None
 
 

@@ -131,14 +131,14 @@ class LaplaceLine(Line):
         super().__init__(t)
         edges = [self._theta * (arb(2 * n) / LAPLACE_PIECES - 1) for n in range(LAPLACE_PIECES + 1)]
         density = [((edge - self._theta) / 2 + self._t * edge).exp() / (4 * self.moment) for edge in edges]
-        self._boxes = Boxes(density[:-1], [other - one for one, other in pairwise(edges)])  # it rises
+        self._boxes = Boxes(density[:-1], [other - one for one, other in pairwise(edges)])  # increasing
 
     def _at(self, z: ComplexBall) -> ComplexBall:
         theta, twice = self._theta, 1 + 2 * z
         return (theta * z).exp() / 2 + (-theta * (1 + z)).exp() / 2 * (1 + ((theta * twice).exp() - 1) / twice)
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """Return an upper bound from boxes below the density of the loss between its two atoms."""
+        """Return the upper bound on ``log |m(t + is') / m(t)|`` from boxes below the density between the two atoms."""
         return self._boxes.log_decay(s)
 
 
@@ -276,7 +276,10 @@ class SampledLine(Line):
         return [acb(sums[0].real + self._error), *(value + around for value in sums[1:])]
 
     def log_decay(self, s: float, lost: float) -> Ball:
-        """Return an upper bound from boxes below the density of the loss; the first call computes the boxes."""
+        """Return the upper bound on ``log |m(t + is') / m(t)|`` from boxes below the density of the tilted loss.
+
+        The first call computes the boxes.
+        """
         if self._boxes is None:
             self._boxes = self._below(lost)
         return self._boxes.log_decay(s)
