@@ -96,7 +96,7 @@ def epsilons_asked(deltas: Sequence[float], gap: float | None) -> Asked:
 def core_rounds(directions: Directions) -> GaussianRounds | None:
     """Return the rounds in the first direction, if the core can compute all directions from them; else ``None``.
 
-    The core handles rounds with tight Gaussian pairs whose directions are removing and adding the same record.
+    The core handles tight Gaussian rounds in a single direction, or in the two directions remove and add.
     """
     if not directions.tight:
         return None
@@ -112,7 +112,7 @@ def by_core(some: Sequence[GaussianRounds], sides: Sequence[Direction], asked: A
     Args:
         some: rounds of each plan in the first direction (:func:`core_rounds`). All plans have equally many kinds of
             rounds.
-        sides: directions that all plans have; if there are two, the core computes both at once
+        sides: the one or two directions that all plans have. If there are two, the core computes both
             (``engines/core/ask.py``).
         asked: one query for each plan. The answer to a query for delta is log delta.
     """
