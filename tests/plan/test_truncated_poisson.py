@@ -14,7 +14,7 @@ import hockeystick as hs
 from hockeystick.pairs import GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.either import EitherPair
 from hockeystick.pairs.sides import Tight
-from hockeystick.plan.sampling.truncated_poisson import LEAST, truncation, upper_tail
+from hockeystick.plan.sampling.truncated_poisson import LEAST, tails, truncation
 from oracle import enumerated
 from oracle.mixtures import Mixture, log_moment, moment_nodes
 
@@ -73,6 +73,7 @@ def test_how_often_a_batch_is_cut(records: int, rate: Fraction, most: int) -> No
         (60_000, Fraction(1, 234), 200),
         (10**9, Fraction(1, 10**6), 1500),
         (3000, Fraction(1, 2), 1400),
+        (3000, Fraction(1, 2), 900),
     ],
 )
 def test_binomial_tails(n: int, rate: Fraction, least: int) -> None:
@@ -80,7 +81,10 @@ def test_binomial_tails(n: int, rate: Fraction, least: int) -> None:
         context.prec = 50
         q = mpmath.mpf(rate.numerator) / rate.denominator
         true = mpmath.betainc(least, n - least + 1, 0, q, regularized=True)
-        assert abs(mpmath.mpf(str(upper_tail(n, rate, least))) / true - 1) <= mpmath.mpf(10) ** -30
+        other = mpmath.betainc(n - least + 1, least, 0, 1 - q, regularized=True)
+        lower, upper = tails(n, rate, least)
+        assert abs(mpmath.mpf(str(upper)) / true - 1) <= mpmath.mpf(10) ** -30
+        assert abs(mpmath.mpf(str(lower)) / other - 1) <= mpmath.mpf(10) ** -30
 
 
 def test_a_batch_that_is_cut_half_the_time() -> None:

@@ -21,8 +21,8 @@ h)^2 / 2`` with ``h = e^(-epsilon/2)``.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated
 
@@ -32,7 +32,7 @@ from hockeystick.pairs.finite import SpacedPair, three_losses
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Property, Status, SymmetricMechanism, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, SENSITIVITY, Domain
-from hockeystick.values.exact import decimal
+from hockeystick.values.exact import PRECISE, decimal
 
 HALF = Fraction(1, 2)
 """Step at which the mechanism is binary randomised response for the adversary."""
@@ -80,18 +80,14 @@ class Staircase(SymmetricMechanism):
         """Return the pair at the largest difference, in either direction."""
         if self._binary:
             return BlackBoxPair(self.epsilon)
-        exact = decimal(self.epsilon)
-        if self.gamma is None:
-            half = math.exp(-0.5 * self.epsilon)
-            log_rest = -0.5 * self.epsilon + 2 * math.log(-math.expm1(-0.5 * self.epsilon)) - math.log(2)
-            return three_losses(exact, math.log1p(-0.5 * half), log_rest)
-        fall, apart = math.exp(-self.epsilon), float(abs(decimal(self.gamma) - HALF))
-        total = self.gamma + fall * (1 - self.gamma)
-        log_rest = math.log(apart) + math.log(-math.expm1(-self.epsilon)) - math.log(total)
-        if self.gamma > HALF:
-            return three_losses(exact, -math.log(2 * total), log_rest)
-        # A is 1 - (e / 2) / total
-        return three_losses(exact, math.log1p(-0.5 * fall / total), log_rest - self.epsilon)
+        with localcontext(PRECISE):
+            epsilon, half = Decimal(repr(self.epsilon)), Decimal("0.5")
+            fall = (-epsilon).exp()
+            gamma = 1 / (1 + (epsilon / 2).exp()) if self.gamma is None else Decimal(repr(self.gamma))
+            total = gamma + fall * (1 - gamma)
+            share = (half if gamma > half else gamma + fall * (half - gamma)) / total
+            rest = abs(gamma - half) * (1 - fall) / total * (1 if gamma > half else fall)
+            return three_losses(decimal(self.epsilon), float(share.ln()), float(rest.ln()))
 
     def exact(self, direction: Direction) -> ExactFinite:
         """Return the masses of the three losses in exact numbers, up to a common factor."""

@@ -36,10 +36,10 @@ contributions, ``x - y`` and ``-y``, of norms at most 2, sampled at the rate q'.
 *replaced* record under Poisson sampling at noise s / 2 (Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13),
 in both orders of the laws. This is the published mixture (Ganesh 2025, in dp_accounting). *Below*: the same instance.
 
-**Numbers.** Binomial tails are computed in Decimal, to 60 digits, from a first term and decreasing ratios. The
-first term is computed by Stirling's series, whose error is below the first omitted term of the series. A geometric
-series bounds the rest of each sum. If w or 1 - w is less than LEAST, its law is replaced by infinite loss with the same
-mass.
+**Numbers.** Binomial probabilities are computed in Decimal, to 60 digits, relative to one of them, from the ratios of
+neighbours. A tail is the sum of its probabilities over the sum of all. In both directions, the ratios fall beyond the
+mode, and a geometric series bounds the rest of each sum. If w or 1 - w is less than LEAST, its law is replaced by
+infinite loss with the same mass.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, factorial
+from math import ceil
 from typing import Annotated
 
 from hockeystick.pairs import (
@@ -71,12 +71,6 @@ RELATIVE_REST = Decimal("1e-40")
 
 LEAST = 1e-250
 """Smallest probability of a cut batch that is distinguished from 0."""
-
-STIRLING = Fraction(1, 12), Fraction(-1, 360), Fraction(1, 1260), Fraction(-1, 1680), Fraction(1, 1188)
-"""Coefficients of ``1/n, 1/n^3, ...`` in the logarithm of n!, with a remainder below 1e-38 from 2000 on."""
-
-MAX_FACTORIAL = 2000
-"""Largest whole number whose factorial is multiplied out."""
 
 _ONE_OR_THE_OTHER = Claim(
     Status.BRACKET,
@@ -181,49 +175,35 @@ def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, f
     if rate == 1:  # all others are sampled
         return 0.0, 1.0, most / records
     with localcontext(PRECISE):
-        w = upper_tail(records - 1, rate, most)
+        whole, w = tails(records - 1, rate, most)
         if w < Decimal(LEAST):
             return 1.0, 0.0, float(rate)
-        among = Decimal(most) * upper_tail(records, rate, most + 1) / (Decimal(records) * w)
-        return float(1 - w), float(w), float(among)
+        among = Decimal(most) * tails(records, rate, most + 1)[1] / (Decimal(records) * w)
+        return float(whole), float(w), float(among)
 
 
-def upper_tail(n: int, rate: Fraction, least: int) -> Decimal:
-    """Return ``P[Bin(n, q) >= least]`` in the current decimal context, from a sum over the smaller of the two tails."""
-    if least > n:
-        return Decimal(0)
-    if least <= 0:
-        return Decimal(1)
+def tails(n: int, rate: Fraction, least: int) -> tuple[Decimal, Decimal]:
+    """Return ``P[Bin(n, q) < least]`` and ``P[Bin(n, q) >= least]``, for ``0 < q < 1``, in the current decimal context.
+
+    A probability far below :data:`LEAST` is only known to be below it.
+    """
+    if not 0 < least <= n:
+        return (Decimal(1), Decimal(0)) if least > n else (Decimal(0), Decimal(1))
     odds = Decimal(rate.numerator) / Decimal(rate.denominator - rate.numerator)
-    if least > n * rate:
-        return _tail(n, odds, rate, least, up=True)
-    return 1 - _tail(n, odds, rate, least - 1, up=False)
+    below, above = _beyond(n, 1 / odds, n - least), 1 + _beyond(n, odds, least)
+    return below / (below + above), above / (below + above)
 
 
-def _tail(n: int, odds: Decimal, rate: Fraction, start: int, up: bool) -> Decimal:
-    """Sum of the binomial probabilities from ``start`` on, upwards or downwards, whichever way they decrease."""
-    q = Decimal(rate.numerator) / Decimal(rate.denominator)
-    log_term = _log_factorial(n) - _log_factorial(start) - _log_factorial(n - start)
-    log_term += start * q.ln() + (n - start) * (1 - q).ln()
-    term = total = log_term.exp()
-    k = start
-    while 0 < k < n if not up else k < n:
-        ratio = Decimal(n - k) / Decimal(k + 1) * odds if up else Decimal(k) / Decimal(n - k + 1) / odds
+def _beyond(n: int, odds: Decimal, start: int) -> Decimal:
+    """Return ``P[X > start] / P[X = start]``, where X counts the successes among n trials with these odds.
+
+    The sum ends where the terms fall and the rest is negligible, or where it exceeds the square of 1 / LEAST.
+    """
+    term, total, most = Decimal(1), Decimal(0), Decimal(LEAST) ** -2
+    for k in range(start, n):
+        ratio = Decimal(n - k) / Decimal(k + 1) * odds
         term *= ratio
         total += term
-        k += 1 if up else -1
-        if ratio < 1 and term * ratio <= RELATIVE_REST * total * (1 - ratio):  # bound on the rest
+        if total > most or (ratio < 1 and term * ratio <= RELATIVE_REST * total * (1 - ratio)):  # bound on the rest
             break
-    return total
-
-
-def _log_factorial(n: int) -> Decimal:
-    """Logarithm of n!."""
-    if n <= MAX_FACTORIAL:
-        return Decimal(factorial(n)).ln()
-    x = Decimal(n)
-    two_pi = Decimal("6.2831853071795864769252867665590057683943387987502116419498891846")
-    total = x * x.ln() - x + (two_pi * x).ln() / 2
-    for k, part in enumerate(STIRLING):
-        total += Decimal(part.numerator) / (Decimal(part.denominator) * x ** (2 * k + 1))
     return total
