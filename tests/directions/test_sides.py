@@ -227,7 +227,7 @@ LEAST, MOST = (hs.Plan([hs.Round(hs.Gaussian(1 / mu), count=100), hs.Round(hs.Ga
 
 
 def test_a_plan_has_both_ends() -> None:
-    assert PLAN.known_from_below
+    assert PLAN.directions.known_from_below
     found = PLAN.epsilon(1e-6)
     assert isinstance(found, hs.Bound)
     assert (found.lower, found.upper) == (LEAST.epsilon(1e-6).lower, MOST.epsilon(1e-6).upper)
@@ -262,7 +262,7 @@ def test_published_methods_take_each_end_from_its_pair(name: str) -> None:
 def test_beside_what_is_known_from_above_alone_nothing_is_below() -> None:
     for other in (Dominated(20.0), Concentrated(0.005)):
         plan = PLAN + hs.Round(other)
-        assert not plan.known_from_below
+        assert not plan.directions.known_from_below
         assert isinstance(plan.epsilon(1e-6), hs.UpperBound)
         with pytest.raises(hs.UnsupportedError):
             plan.profile()

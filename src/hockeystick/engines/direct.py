@@ -224,7 +224,7 @@ def _integral(
     down = np.minimum(epsilon - loss, 1.0)  # positive by rounding only
     share = -np.expm1(down)
     scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
-    if not float((log_p - scale).max()) < LARGEST:  # hardly any mass is left; its parts have no doubles
+    if not float((log_p - scale).max()) < LARGEST:  # delta is so small that densities in its unit exceed all doubles
         raise NotApplicableError("the mass of one round beyond epsilon is too small beside its densities")
     mass = weight * np.exp(log_p - scale)
     own = (

@@ -86,7 +86,7 @@ def _delta(plan: Plan, check: Check) -> Curve:
     even = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, POINTS).tolist()
     first = min(float(round_up(headline.quoted, QUOTED_DIGITS)), MOST_EPSILON)  # the quoted epsilon
     places = sorted({first, *(_short(at) for at in even)})
-    if plan.known_from_below:
+    if plan.directions.known_from_below:
         band = plan.profile().delta(places)
         return "epsilon", list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
     rows: Rows = []

@@ -23,7 +23,7 @@ from typing import Any
 from hockeystick.integrations.draws import Draws, check_accumulated, drawn
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history, training_round
 from hockeystick.integrations.needed import missing
-from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plan.plan import Plan
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.targets import Epsilon
 from hockeystick.values import domains
@@ -314,7 +314,7 @@ def least_noise_multiplier(epsilon: float, delta: float, sample_rate: float, ste
         UnreachableError: no noise multiplier meets the target.
     """
     epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "target_epsilon")
-    target = Epsilon(epsilon, delta=target_delta(delta))
+    target = Epsilon(epsilon, delta=domains.TARGET_DELTA.check(delta, "delta"))
     used = spent.epsilon(delta).upper
     if used >= epsilon:
         raise InvalidInputError(

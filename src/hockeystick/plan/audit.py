@@ -40,13 +40,11 @@ FARTHEST = 40.0
 """Largest epsilon considered: beyond it, every guess may be right except with probability e^-40."""
 
 LEAST_SHARE = 1e-3
-"""Fraction of the significance up to which a delta is negligible, and of delta up to which a fall of it is.
-
-The curve is not evaluated beyond.
-"""
+"""Relative size below which two numbers are neglected: a delta, relative to the significance for each canary, and the
+fall of delta beyond an epsilon, relative to delta. The curve is evaluated up to the epsilon where one is negligible."""
 
 COINS = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)
-"""Relations in which each canary can have its own fair coin, since the plan's delta covers both orders."""
+"""Adjacencies under which each canary can have its own fair coin: delta then covers both orders of two data sets."""
 
 CANARIES = domains.whole_numbers(1, 10**9).of(
     "number of canaries, each included or contributing by a toss of its own fair coin"
@@ -136,7 +134,7 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
 
 
 def _least_wrong(plan: Plan, canaries: int, significance: float) -> WrongGuesses:
-    """Return the bound g of the recursion from points of the plan's certified curve, up to where it hardly falls."""
+    """Return the bound g of the recursion, from points of the certified curve up to where delta hardly falls."""
     rest = plan.delta(FARTHEST).ends["upper"] * (1 + LEAST_SHARE)
     far = plan.epsilon(min(max(LEAST_SHARE * significance / (2 * canaries), rest), 0.5)).ends["upper"]
     epsilons = np.linspace(0.0, min(far, FARTHEST), PLACES)

@@ -70,7 +70,7 @@ LEAST = -670.0
 """Logarithm of the least p-value that is searched for."""
 
 HALVINGS = 30
-"""Halvings of a bracket: of the logarithm of a p-value, to 1e-6."""
+"""Number of halvings of a bracket; they find the logarithm of a p-value to 1e-6."""
 
 
 class WrongGuesses:
@@ -145,10 +145,10 @@ def p_value(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses
 
 
 def halved(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Return a shorter bracket of the place from which a condition holds, by bisection.
+    """Return a bracket, shorter by the factor 2^30, of the place from which a condition holds.
 
-    If it holds at no place tried, ``high`` is among the ends returned; if it holds at all of them, ``low`` is nearly
-    reached.
+    The condition is evaluated at the middle of the bracket in each step, never at its ends. If it holds at no place
+    tried, the upper end stays ``high``. If it holds at all of them, the lower end stays ``low``.
 
     >>> low, high = halved(lambda x: x * x >= 2, 1.0, 2.0)
     >>> low < 2**0.5 <= high < low * (1 + 1e-8)

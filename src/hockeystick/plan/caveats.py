@@ -44,7 +44,7 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
 
 
 def told(found: Found, plan: Plan, delta: float | None) -> Found:
-    """Return an answer with its assumptions and warnings, which its ``log_delta``, if any, gets as well.
+    """Return an answer with the assumptions and warnings of a plan; its ``log_delta``, if any, gets them as well.
 
     Args:
         found: answer of an accountant.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms.gaussian import Gaussian
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.pmf import Pmf
 
 NOISE_OR_NONE = domains.NOISE_OR_NONE.of("standard deviation of the noise / norm bound C of one record")
-
-MISPLACED = "cannot be used with sampling"
-"""Refusal of a key of another sampling scheme; in a table it may be a column with another meaning."""
 
 
 @named_arguments
@@ -112,9 +109,6 @@ def dp_sgd(
         raise InvalidInputError(
             "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
         )
-    who: dict[str, Any] = {
-        "unit": unit, "records_per_unit": records_per_unit, "partitions_per_unit": partitions_per_unit,
-    }  # fmt: skip
     mechanism = noised(noise_multiplier)
     if not isinstance(mechanism, Gaussian) and (
         sampling not in ("none", "poisson") or adjacency in ("replace-one", "zero-out")
@@ -123,21 +117,23 @@ def dp_sgd(
             "noise_multiplier 0 protects nobody; epsilon, infinity, is stated with sampling 'poisson' or 'none' under "
             "adjacency 'add-or-remove'"
         )
-    if epochs is not None:
-        return Plan([Round(mechanism, scheme, epochs=epochs)], adjacency, delta, **who)
-    assert steps is not None
-    count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
-    rounds = [Round(mechanism, scheme, count)]
-    if left:
-        last = scheme.broken_off(left)
-        if last is None:
+    if steps is None:
+        rounds = [Round(mechanism, scheme, epochs=epochs)]
+    else:
+        count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
+        rounds = [Round(mechanism, scheme, count)]
+        last = scheme.broken_off(left) if left else None
+        if last is not None:
+            rounds.append(Round(mechanism, last))
+        elif left:
             raise InvalidInputError(
                 f"steps must make up whole epochs of {scheme.steps_per_round} steps with sampling {sampling!r}, "
                 f"because a partial epoch counts in full; received {steps}; give epochs instead",
                 "steps",
             )
-        rounds.append(Round(mechanism, last))
-    return Plan(rounds, adjacency, delta, **who)
+    return Plan(
+        rounds, adjacency, delta, unit=unit, records_per_unit=records_per_unit, partitions_per_unit=partitions_per_unit
+    )
 
 
 def noised(noise_multiplier: float) -> Gaussian | Pmf:
@@ -172,7 +168,7 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
     for key in given:
         if key not in known:
             takes = domains.listed(each for each in known if each in keys) if known else "none"
-            line = f"{key} {MISPLACED} {name!r}, whose keys are {takes}"
+            line = f"{key} cannot be used with sampling {name!r}, whose keys are {takes}"
             raise InvalidInputError(line, key)
     for key, item in known.items():
         if key not in given and item.default is MISSING and item.default_factory is MISSING:

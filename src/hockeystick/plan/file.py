@@ -67,15 +67,12 @@ def load_plan(path: str | Path) -> Plan:
             key.
     """
     syntax = _syntax_of(path)
-    return parse_plan(_content(path), str(path), syntax)
-
-
-def _content(path: str | Path) -> bytes:
     try:
         with Path(path).open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
+    return parse_plan(content, str(path), syntax)
 
 
 def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> Plan:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.profile import Profile
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
-__all__ = ["Certified", "Plan", "Round", "target_delta"]
+__all__ = ["Certified", "Plan", "Round"]
 
 Certified = Literal["auto", "contour", "grid"]
 """The accountants that give an interval."""
@@ -113,7 +113,7 @@ class Plan(metaclass=NamedArguments):
             raise unmet("best_of", "must be a BestOf", best_of)
         values = {
             "rounds": tuple(canonical), "adjacency": Adjacency.parse(adjacency),
-            "delta_target": None if delta is None else target_delta(delta),
+            "delta_target": None if delta is None else domains.TARGET_DELTA.check(delta, "delta"),
             "published": None if published is None else _copied(published),
             "unit": who, "records_per_unit": records, "partitions_per_unit": partitions, "best_of": best_of,
         }  # fmt: skip
@@ -220,8 +220,7 @@ class Plan(metaclass=NamedArguments):
     def by_group(self) -> bool:
         """True if the plan protects users, and some round has no proven pair for a user's records.
 
-        A round without any guarantee for ``records_per_unit`` records is ignored here: a query about the plan raises
-        its refusal.
+        A round without any guarantee for ``records_per_unit`` records is ignored here, and refused by every query.
         """
         if self.records_per_unit == 1:
             return False
@@ -237,11 +236,6 @@ class Plan(metaclass=NamedArguments):
     def whole(self) -> bool:
         """True if answers come from group privacy or a selection (``plan/users.py``), not from composing pairs."""
         return self.best_of is not None or (self.records_per_unit > 1 and self.by_group)
-
-    @cached_property
-    def known_from_below(self) -> bool:
-        """True if every round has a lower bound in every direction, so that answers have a lower end."""
-        return self.directions.known_from_below
 
     @cached_property
     def directions(self) -> Directions:
@@ -547,7 +541,7 @@ def _no_round(item: object) -> str:
 
 
 def _without_pair(item: Round, direction: Direction, records: int) -> bool:
-    """Return True if a round has no proven pair for this number of records, although it is not refused for it."""
+    """Return True if a round is not refused for this number of records, but no pair is proven for them."""
     try:
         return item.of_many(direction, records) is None
     except UnsupportedError:
@@ -572,12 +566,3 @@ def asked_delta(plan: Plan, delta: float | None) -> float:
             "no delta: the plan has no target delta; pass delta= or set the key delta in the plan", "delta"
         )
     return domains.delta(plan.delta_target if delta is None else delta)  # type: ignore[arg-type]  # one is given
-
-
-def target_delta(delta: float) -> float:
-    """Return delta as a float, if it lies in [1e-300, 1).
-
-    Raises:
-        InvalidInputError: delta is outside this interval.
-    """
-    return domains.TARGET_DELTA.check(delta, "delta")

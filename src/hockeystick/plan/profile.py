@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.directions.curve import SidedCurve
 from hockeystick.directions.epsilons import epsilons
-from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
+from hockeystick.directions.gaussian_fit import GaussianFit, fitted
 from hockeystick.directions.tradeoff import TradeOffs
 from hockeystick.pairs.sides import width_of
 from hockeystick.plan.caveats import told
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 GAP = 1e-4  # target relative width of error rates
-BEYOND = 1e-6  # factor on the least rate: the delta at which the nodes may end
+BEYOND = 1e-6  # the nodes may end at the least rate times this factor, as delta
 LEAST_RATE = 1e-12  # error rates below it are bounded, not narrowed
 
 
@@ -182,8 +182,7 @@ class Profile:
 
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """Return the mu of :meth:`gdp`, without its regret."""
-        least = RATES_INSIDE.of("smallest error rate for which mu is claimed").check(least_rate, "least_rate")
-        return self._told(tight_mu(self.trade_offs(least, 1 - least), least))
+        return self.gdp(least_rate).mu
 
     def group(self, size: int) -> GroupProfile:
         """Return the bounds for groups of up to ``size`` records (or users), from this profile alone.

@@ -164,12 +164,11 @@ class Round(metaclass=NamedArguments):
 
         A round with a count and a round with epochs are not joined.
         """
-        if (self.mechanism, self.sampling, self.labels) != (other.mechanism, other.sampling, other.labels):
-            return None
-        if self.epochs is not None and other.epochs is not None:
-            return self.changed(epochs=self.epochs + other.epochs)
-        if self.epochs is None and other.epochs is None:
+        alike = (self.mechanism, self.sampling, self.labels) == (other.mechanism, other.sampling, other.labels)
+        if alike and self.epochs is None and other.epochs is None:
             return replace(self, count=self.count + other.count)
+        if alike and self.epochs is not None and other.epochs is not None:
+            return self.changed(epochs=self.epochs + other.epochs)
         return None
 
     @property

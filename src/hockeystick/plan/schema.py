@@ -54,15 +54,20 @@ EPOCHS = whole_numbers().of(
 """Domain of the key ``epochs``, the number of passes over the data."""
 
 MAX_ROUNDS = 100_000
-"""Largest number of round tables in a plan: so many different ones, of a hundred bytes each, fill the largest file."""
+"""Largest number of round tables in a plan: with a hundred bytes each, they fill the largest file."""
 
 ANOTHER = 0.8
-"""Least similarity to a mechanism's name that counts as a misspelling: randomized-rounding has 0.74 with
-randomized-response."""
+"""Least similarity of a text to the name of a mechanism from which it counts as a misspelling of that name.
+
+The different names randomized-rounding and randomized-response have the similarity 0.74.
+"""
 
 QUOTIENTS = ("sample_rate",)
-"""Keys of a round that may be a quoted quotient, a batch size over a dataset size. It is rounded up, since a record
-that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
+"""Keys of a round whose value may be a text with a quotient, such as a batch size over a dataset size.
+
+The quotient is rounded up, since a record that enters batches more often is protected less. The target delta may be
+such a text, too, for example 1 over a dataset size; it is rounded down.
+"""
 
 NAMED = 8
 """Number of mechanisms listed in the refusal of an unknown one; the most common come first."""
@@ -344,7 +349,7 @@ def unknown_on_top(key: object) -> str:
 
 
 def unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sampling]) -> str:
-    """Return the error message for an unknown key in a round, with the mechanism or scheme that has the key."""
+    """Return the error message for an unknown key in a round; it names any mechanism or scheme with that key."""
     if key in PLAN_KEYS:
         return f"key {key!r} belongs to the top level of the plan, before the first [[round]]"
     others = [kind.name for kind in MECHANISMS if key in domains_of(kind)]

@@ -104,7 +104,7 @@ SHAPE = domains.Domain("a number greater than -1 and at most 1e6", {"exclusiveMi
 """Domain of the shape of a truncated negative binomial law."""
 
 SECRET = "the number of runs is drawn anew for each release and kept secret, and only the best run is released"  # noqa: S105
-"""Assumption of every answer."""
+"""Assumption of every answer about a selection."""
 
 
 @dataclass(frozen=True)
@@ -210,11 +210,13 @@ RATES = np.concatenate([[0.0], np.geomspace(1e-15, 1.0, 3000)])
 """The ends of the strata of u: within each, w and T are replaced by their largest values."""
 
 LINES = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 72)])
-"""Values of a, of either sign and relative to the epsilon at :data:`DEEP`, for the lines that bound T; any are
-sound."""
+"""Magnitudes of a for the lines that bound T, relative to the epsilon at :data:`DEEP`; any values are sound.
+
+Each magnitude is taken with both signs.
+"""
 
 DEEP = 1e-10
-"""Delta of one run beyond whose epsilon there are no lines: where it matters, T is no smaller than that."""
+"""Delta of one run whose epsilon is the largest a of a line: where T matters, it is no smaller than this delta."""
 
 PLACES = 64
 """Places of the grid of log r between which phi is replaced by chords."""
@@ -310,7 +312,10 @@ class Selection:
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
-        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, for each ordering; empty if there is only one."""
+        """Values of ``h(u, tau)``, rounded down, and of ``h(v, phi)``, rounded up, for the tests in each ordering.
+
+        The list is empty for an adjacency with one ordering of the datasets.
+        """
         if self.plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
             return []
         higher = 1 - FIRST[1:]

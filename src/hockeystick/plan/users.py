@@ -72,10 +72,11 @@ from hockeystick.numerics.meet import bracket
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import RenyiCurve
 from hockeystick.pairs.sides import Known
+from hockeystick.plan.audit_recursion import halved
 from hockeystick.plan.caveats import told
 from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.sampling.base import Zeroed
-from hockeystick.plan.selection import MARGIN, Selection
+from hockeystick.plan.selection import Selection
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.band import Band
@@ -116,7 +117,7 @@ WHY = (
 """Reason why the two ends of an answer by group privacy differ."""
 
 SLIP = 16 * UNIT_ROUNDOFF  # relative margin for the roundings of a number derived from delta
-MOST_STEPS = 200  # steps of a group, with one evaluation of the trade-off function each
+MOST_STEPS = 200  # largest number of evaluations of the trade-off function, one for each record of a group
 GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # where delta of a larger group is tried
 
 
@@ -282,8 +283,8 @@ def check_chain(plan: Plan) -> None:
 def as_whole(plan: Plan) -> ByGroup | Selection:
     """Return the object that answers a plan without composing pairs: a selection, or users by group privacy.
 
-    Such a plan has no pairs, curves or profile, and ``Plan.directions`` raises an error. So a method that forgets about
-    such plans fails, rather than answering for a different release.
+    Such a plan has no pairs, curves or profile, and ``Plan.directions`` raises an error. So code that does not handle
+    such plans raises an error, and never answers for a different release.
     """
     if plan.best_of is None:
         return ByGroup(plan)
@@ -339,7 +340,7 @@ class ByGroup:
         band = group.epsilon(delta)
         lower, upper = float(band.lower), float(band.upper)
         found = Bound(lower, upper, upper, accountant=GROUP_PRIVACY, reason=WHY)
-        return told(found if group.profile.plan.known_from_below else from_above(found), self.plan, delta)
+        return told(found if group.profile.plan.directions.known_from_below else from_above(found), self.plan, delta)
 
     def delta(self, epsilon: float, gap: float | None = None) -> DeltaAnswer:
         """Return the least delta at an epsilon.
@@ -353,7 +354,9 @@ class ByGroup:
         high = next_up(math.log(upper), 4) if upper > 0 else -math.inf
         low = min(float(group.profile.log_delta(epsilon).lower), high)
         found = delta_of(Bound(low, high, high, accountant=GROUP_PRIVACY, reason=WHY))
-        return told(found if group.profile.plan.known_from_below else from_above(found), self.plan, found.upper)
+        return told(
+            found if group.profile.plan.directions.known_from_below else from_above(found), self.plan, found.upper
+        )
 
     def _group(self, gap: float | None) -> GroupProfile:
         """Return the profile for a group: all of a user's records in all partitions."""
@@ -378,9 +381,9 @@ class GroupProfile:
     size: int
 
     def delta(self, epsilon: npt.ArrayLike) -> Band:
-        """Return ``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: one record's inequality, k times.
+        """Return the delta of the group at each epsilon, by the inequality of one record, applied k times.
 
-        (Vadhan 2017 [Vad17], Lemma 2.2.)
+        ``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)`` (Vadhan 2017 [Vad17], Lemma 2.2).
         """
         single = self.profile.delta(epsilon)  # which checks it
         at = np.asarray(epsilon, dtype=np.float64)
@@ -417,10 +420,7 @@ class GroupProfile:
         low, high = bracket(met, 0.0, max(start, 1e-9), domains.MOST_EPSILON)
         if high == domains.MOST_EPSILON:
             return math.inf
-        while high - low > MARGIN * max(high, MARGIN):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if met(middle) else (middle, high)
-        return high
+        return halved(met, low, high)[1]
 
     def _deltas(self, at: Array) -> Array:
         """Return upper bounds on delta of the group at each epsilon."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hockeystick.plan.plan import Plan, asked_delta, target_delta
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plot.asked import ask
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Mark, Panel
@@ -51,7 +51,7 @@ def curve_panel(
     """
     low = 0.0 if start is None else domains.epsilon(start, "start", "smallest epsilon")
     high = reach(plan) if stop is None else domains.epsilon(stop, "stop", "largest epsilon")
-    at = plan.delta_target if delta is None else target_delta(delta)
+    at = plan.delta_target if delta is None else domains.TARGET_DELTA.check(delta, "delta")
     x = _between(low, high, points, "epsilon")
     band = plan.profile().delta(np.array(x))
     floor = float(band.lower[band.lower > 0].min(initial=1.0))
@@ -82,7 +82,7 @@ def steps_panel(plan: Plan, delta: float | None = None, points: int = POINTS, ac
         InvalidInputError: there is no delta, or no round.
         UnsupportedError: no guarantee is proved for a round, or an accountant has no answer.
     """
-    target = target_delta(asked_delta(plan, None) if delta is None else delta)
+    target = domains.TARGET_DELTA.check(asked_delta(plan, None) if delta is None else delta, "delta")
     if plan.steps < 1:
         raise InvalidInputError("the plan has no rounds", "count")
     parts = list(partly_run(plan, _between(0.0, 1.0, points + 1, "share")[1:]).values())

@@ -193,7 +193,7 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
 
 
 @case("edge", "Plan.steps", "Plan.dataset_size", "Plan.directions", "Plan.kinds",
-      "Plan.samplings", "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve",
+      "Plan.samplings", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve",
       "Round.known", "Round.exact", "Round.claim", "Round.steps", "Round.changed", "Round.joined",
       "Round.sort_key")  # fmt: skip
 def arithmetic(draw: Draw, held: Held) -> None:
@@ -221,7 +221,7 @@ def arithmetic(draw: Draw, held: Held) -> None:
     held.same("steps of the kinds", sum(count * item.sampling.steps_per_round for item, count in one.kinds), one.steps)
     known = [item.claim(direction).status in ("tight", "between") for item in one.rounds if item.count
              for direction in one.adjacency.directions]  # fmt: skip
-    held.law(all(known) or not one.known_from_below, "what is known from below is not what the claims say")
+    held.law(all(known) or not one.directions.known_from_below, "what is known from below is not what the claims say")
     for direction in one.adjacency.directions:
         pairs = held.ask("pairs", lambda direction=direction: one.directions.pairs(direction))  # type: ignore[misc]
         held.ask("curves", lambda direction=direction: one.directions.curves(direction))  # type: ignore[misc]

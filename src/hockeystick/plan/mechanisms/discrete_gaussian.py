@@ -14,7 +14,7 @@ from hockeystick.values.domains import Domain, unmet, whole_numbers
 from hockeystick.values.exact import decimal
 
 NOISE = Domain("a number from 0.01 to 500", {"minimum": 0.01, "maximum": MOST_COUNTS})
-"""Parameter of the noise over the sensitivity; their product is at most :data:`MOST_COUNTS`, too."""
+"""Domain of sigma divided by the sensitivity; sigma itself is at most :data:`MOST_COUNTS`, too."""
 
 _TIGHT = Claim(
     Status.TIGHT, "Canonne, Kamath, Steinke 2020 [CKS20], for its law; proof of the pair in pairs/discrete.py"

@@ -16,7 +16,7 @@ from hockeystick.values.domains import NOISE, SENSITIVITY, whole_numbers
 from hockeystick.values.exact import decimal
 
 MOST = int(SENSITIVITY.keywords["maximum"])
-"""Largest sensitivity: each count between the two laws has a loss of its own."""
+"""Largest sensitivity: the pair has one loss for each count between the centres of the two laws."""
 
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/discrete.py")  # in every direction
 

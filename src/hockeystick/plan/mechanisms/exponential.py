@@ -47,7 +47,7 @@ from hockeystick.values.domains import ROUND_EPSILON
 from hockeystick.values.exact import decimal
 
 SIXTEENTHS = (1, 4, 6, 7, 8, 9, 10, 12, 15)
-"""Shares t / epsilon of the tried rounds of two losses, each with its mirror image; any of them is sound."""
+"""Values of t for the lower pairs G_t, in sixteenths of epsilon, each with its mirror image; any values are sound."""
 
 WHY = (
     "the upper end lets each round depend on earlier answers, and the lower end uses one exponential mechanism with "

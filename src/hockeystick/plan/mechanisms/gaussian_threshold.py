@@ -19,12 +19,17 @@ from hockeystick.values import domains
 from hockeystick.values.exact import decimal
 
 UNITS = 8192.0
-"""Error of the logarithm of a sum of discrete masses, in units of 1: ten for each of the 770 of the exponents' range,
-beyond which terms vanish; that of the normaliser, and that of the normal distribution function, is smaller.
+"""Error of the logarithm of a sum of discrete masses, in unit roundoffs.
+
+Terms whose exponent is more than 770 below that of the first one vanish, and each of these 770 costs ten unit
+roundoffs. The errors of the normaliser and of the normal distribution function are smaller.
 """
 
 SQUARED_UNITS = 16.0
-"""Error in units of the argument's square: eight of that function, and those of a rounded argument."""
+"""Error of the logarithm relative to the square of the argument, in unit roundoffs.
+
+Eight are for the normal distribution function, the others for the rounding of its argument.
+"""
 
 
 @dataclass(frozen=True)

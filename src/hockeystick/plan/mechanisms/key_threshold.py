@@ -81,7 +81,7 @@ NOISE = Names(tuple(PREMISES), "continuous noise, or integer noise on whole-numb
 WHY = "the upper end allows a mix of shared keys and keys held by one person, and the lower end has only one kind"
 
 OWN_KEY = "a key held by one person is released"
-"""Event with infinite loss, for messages."""
+"""Name of the event with infinite loss, in messages."""
 
 _BRACKET = Claim(Status.BRACKET, "proof in plan/mechanisms/key_threshold.py")
 

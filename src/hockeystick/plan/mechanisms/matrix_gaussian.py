@@ -28,7 +28,7 @@ COLUMNS, NONE = "columns", "none"
 MOST = 1e100
 """Largest size of a coefficient, and of the reciprocal of one on the diagonal: their squares are normal doubles."""
 
-KEPT = 8  # cached strategies, of the latest plans
+KEPT = 8  # number of cached strategies, those of the latest plans
 MOST_STEPS = MAX_ITEMS  # a second or so of work, like MOST_LISTED participations
 MOST_LEVELS = MOST_STEPS.bit_length() + 1  # of the tree over so many steps
 
@@ -291,7 +291,7 @@ def _coefficients(steps: int, key: str, value: Array, scale: tuple[float, ...] |
 
 
 def _rows(rows: tuple[tuple[float, ...], ...], steps: int) -> Array:
-    """Return the matrix as an array.
+    """Return the matrix with these rows as an array, after a check.
 
     Raises:
         InvalidInputError: it is not square, not lower triangular, or has a number below 1e-100 on its diagonal.

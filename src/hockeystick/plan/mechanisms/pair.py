@@ -50,14 +50,14 @@ _BETWEEN = Claim(
 _REPLACED = Claim(Status.BRACKET, f"{_BETWEEN.cited}; with replaced = true, both orders of the laws together")
 
 WHY = "the interval is as wide as the cells allow: the distributions are known only cell by cell"
-"""Reason for different pairs above and below."""
+"""Reason why the upper and the lower pair differ."""
 
 PREMISE = (
     "the masses, errors and ratios of the two distributions are as given; for functions, hockeystick assumes that the "
     "ratio between neighbouring points stays within its values at them, that the error of an integral is at most the "
     "difference of two quadrature rules, and that no mass lies elsewhere beyond what the totals lack"
 )
-"""Premise of every answer."""
+"""Premise of every answer about two user-defined laws."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,8 +182,7 @@ class Pair(Mechanism):
         """
         if callable(q):
             return cls._of(functions.of_distributions, p, q, knots, accuracy, replaced)
-        values = (np.array(domains.list_of(ONE_MASS).check(one, key)) for one, key in ((p, "p"), (q, "q")))
-        first, second = values
+        first, second = (np.array(MASSES.check(one, key)) for one, key in ((p, "p"), (q, "q")))
         if first.shape != second.shape:
             raise InvalidInputError(f"q must have as many values as p; received {len(second)} and {len(first)}", "q")
         return cls.of_cells(functions.of_values(first, second, ACCURACY.check(accuracy, "accuracy")), replaced)

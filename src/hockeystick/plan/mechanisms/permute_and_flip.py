@@ -57,7 +57,7 @@ class PermuteAndFlip(ReportNoisyMax):
     zeroed = AS_GIVEN
 
     def known(self, direction: Direction) -> Between:
-        """Return the worst pair with this epsilon, and two lower pairs: two candidates, in either direction."""
+        """Return the worst pair with this epsilon above, and below the pair of two candidates in both orders."""
         half = Fraction(1, 2)
         worse = half * exponential(-decimal(self.epsilon))
         one = FinitePair((half, half), (worse, 1 - worse))

@@ -24,9 +24,10 @@ _NO_ANSWER = refused(
     "randomized response does not define the answer of a person with a zero contribution; use adjacency 'replace-one' "
     "if it is a mixture of the true answers' responses, and mechanism 'approximate-dp' otherwise"
 )
-"""Refusal of zero-out. For a response law that is a mixture of those of the answers, joint convexity of ``H_b`` makes
-the
-pair of two answers a bound; but not for any law, and there is no bound for silence.
+"""Refusal of zero-out: the law of the response to a zero contribution is not defined.
+
+If that law is a mixture of the laws for the true answers, the pair of two answers is a bound, as ``H_b`` is jointly
+convex. For other laws, and for no response at all, no bound is known.
 """
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from hockeystick.pairs import RenyiCurve, moment
 from hockeystick.plan.mechanisms.base import AS_GIVEN, MOST_LISTED, Claim, Mechanism, Property, Status, claims_of
@@ -36,10 +36,8 @@ class ListedCurve(RenyiCurve):
     orders: tuple[float, ...]
     epsilons: tuple[float, ...]
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """Range of the losses, which is unbounded."""
-        return -math.inf, math.inf
+    loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
+    """The loss is unbounded."""
 
     def log_moment(self, t: float) -> float:
         """Return an upper bound on K(t), rounded up: from the chord between two orders or from the next order."""
@@ -54,7 +52,7 @@ class ListedCurve(RenyiCurve):
 
 @dataclass(frozen=True)
 class RDP(Mechanism):
-    """Black box with these bounds on its Renyi divergences, under the plan's own adjacency.
+    """Black box known by bounds on its Renyi divergences of some orders, under the plan's own adjacency.
 
     Args:
         orders: increasing orders greater than 1.

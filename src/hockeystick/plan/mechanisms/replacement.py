@@ -61,7 +61,10 @@ class NoiseOnSum(Mechanism):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Reason to refuse sampling if only the change by replacing a record is bounded: it gives no mixture pair."""
+        """Reason to refuse sampling if only the change by replacing a record is bounded; else ``None``.
+
+        A sampled pair is a mixture that needs a bound on the contribution of one record.
+        """
         if self.null_record:
             return None
         said = "sensitivity as" if hasattr(self, "sensitivity") else f"{self.noise_key} relative to"

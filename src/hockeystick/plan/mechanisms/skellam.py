@@ -49,7 +49,7 @@ from hockeystick.values.domains import Domain, whole_numbers
 from hockeystick.values.exact import PRECISE, decimal
 
 VARIANCE = Domain(f"a number from 0.01 to {MOST_COUNTS**2}", {"minimum": 0.01, "maximum": MOST_COUNTS**2})
-"""Variance of the noise."""
+"""Domain of the variance of the noise."""
 
 
 _TIGHT = Claim(Status.TIGHT, "proof in plan/mechanisms/skellam.py")

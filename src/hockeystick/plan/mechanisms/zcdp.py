@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import RenyiCurve, moment
@@ -25,10 +25,8 @@ class ConcentratedCurve(RenyiCurve):
 
     rho: float
 
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """Range of the losses, which is unbounded."""
-        return -math.inf, math.inf
+    loss_range: ClassVar[tuple[float, float]] = -math.inf, math.inf
+    """The loss is unbounded."""
 
     def log_moment(self, t: float) -> float:
         """Return ``t (1 + t) rho``, rounded up."""

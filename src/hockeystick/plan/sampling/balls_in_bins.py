@@ -82,15 +82,18 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-MOST_BINS = 2000  # largest sizes whose products fit in memory
+MOST_BINS = 2000  # largest number of bins: the matrix of their products fits in memory
 MOST_RATE, MOST_EPOCHS, MOST_ONCE, MOST_KEPT = 0.99, 16, 1024, 256
-"""Largest lambda, epochs, and bins of one epoch and of several, with the exact law for lambda-CGD: a minute."""
+"""Limits of the exact law for lambda-CGD, at which an answer takes about a minute.
+
+They are the largest lambda, number of epochs, number of bins in a run of one epoch, and of bins in a run of several.
+"""
 
 SHARES = np.linspace(0.0, 0.98, 50)  # values of c that are tried, as shares of d
-LEAST_RATE = 1e-6  # least lambda
+LEAST_RATE = 1e-6  # least lambda of a chain
 SLIP = 1e-12  # relative margin for the roundings of a quotient, a root or a power
 
-MOST_SHIFTS = 32  # of different shifts in the lower mixture
+MOST_SHIFTS = 32  # largest number of different shifts in the lower mixture
 
 _PROVED = Claim(Status.BRACKET, "proof in plan/sampling/balls_in_bins.py, by Kahane's inequality")
 

@@ -39,13 +39,11 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
     """
     direction = direction.order
     claim = mechanism.claims[direction]
-    if claim.status is Status.REFUSED or claim.status is Status.RENYI:
-        only = (
-            "; only its Renyi divergence is bounded; use accountant 'rdp' or 'auto'"
-            if claim.status is Status.RENYI
-            else ""
-        )
-        raise UnsupportedError(f"mechanism {mechanism.name!r} under {direction.value!r}: {claim.source}{only}")
+    if claim.status in (Status.REFUSED, Status.RENYI):
+        line = f"mechanism {mechanism.name!r} under {direction.value!r}: {claim.source}"
+        if claim.status is Status.RENYI:
+            line += "; only its Renyi divergence is bounded; use accountant 'rdp' or 'auto'"
+        raise UnsupportedError(line)
     return mechanism.known(direction)
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 Sampled = Callable[[GaussianPair], DominatingPair]
-"""Pair of one step of the record's group, from that of its noise."""
+"""Function from the Gaussian pair of a step's noise to the pair of a sampled step of the record's group."""
 
 GROUPED = Claim(Status.BRACKET, "proof in plan/sampling/grouped.py, after Choquette-Choo et al. 2023 [CGM+23]")
 """Claim for correlated noise with at most as many bands as groups."""
@@ -73,7 +73,7 @@ def refusal(run: MatrixGaussian, groups: int, name: str) -> Claim | None:
 
 
 def banded(run: MatrixGaussian, groups: int) -> Claim:
-    """Return the claim for sampling within groups, a refusal if the strategy has more bands than there are groups."""
+    """Return the claim for sampling within groups; it is a refusal if the strategy has more bands than groups."""
     bands = run.strategy.bands
     found = refusal(run, groups, "groups")
     if found is None and bands > groups:

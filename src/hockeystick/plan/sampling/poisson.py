@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactRound
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
-"""Claim for adding and removing a record, with a tight pair of the mechanism."""
+"""Claim for adding and removing a record, if the mechanism's own pair is tight."""
 
 _REPLACED_GAUSSIAN = Claim(Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13")
 """Claim for replacing a record, with Gaussian noise."""
@@ -46,7 +46,7 @@ _MANY = (
     "for users with more than 20 records per batch on average, the upper end assumes all their records in every batch "
     "and the lower end is for users with 20"
 )
-"""Reason for different pairs above and below."""
+"""Reason why the upper and the lower pair differ for a user with many records in a batch."""
 
 
 @dataclass(frozen=True)

@@ -101,13 +101,13 @@ _CHANGED = Claim(Status.BRACKET, f"{_PROOF}; where the number of batches does no
 _ZEROED = Claim(Status.BRACKET, f"{_PROOF}; a record with a zero contribution keeps its place")
 
 _ABOVE = "one unsampled round an epoch; proof in plan/sampling/shuffled.py"
-"""Claim for a mechanism without a known instance."""
+"""Source of the claim for a mechanism without a known lower pair."""
 
 _NO_ROOM = refused(
     "removing a record moves others to different batches, which is supported with Gaussian noise only; use adjacency "
     "'replace-one'"
 )
-"""Claim for adding and removing a record, with other mechanisms."""
+"""Claim for adding and removing a record, with mechanisms other than Gaussian noise."""
 
 _SIZES_WANTED = refused(
     "removing a record moves others to different batches; give batch_size and dataset_size (of the larger dataset), or "
@@ -136,10 +136,13 @@ CAUTION = (
 """Caveat of every answer about shuffled batches."""
 
 BOTH = math.sqrt(5.0)
-"""Distance of two Gaussian rounds, at 2 and at 1, together."""
+"""Distance of the Gaussian pair that is the product of two, at the distances 2 and 1."""
 
 LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 4.0, 20_000
-"""Range of the epochs of random allocation whose pair is composed; others use a function of the outcome."""
+"""Least and largest mu, and largest number of steps, with which a lower pair is that of random allocation.
+
+Outside this range, it is the pair of the sum of all steps.
+"""
 
 
 @dataclass(frozen=True)
@@ -221,9 +224,9 @@ class Shuffled(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Return a bracket for Gaussian noise, and an upper bound for any other pair or curve.
+        """Return a bracket for Gaussian noise, and an upper bound for other mechanisms.
 
-        The latter is refused if a record is added or removed.
+        Other mechanisms are refused if a record is added or removed.
         """
         base = mechanism.claims[direction.order]
         gaussian = Property.GAUSSIAN in mechanism.properties

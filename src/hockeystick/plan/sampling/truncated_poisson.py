@@ -70,7 +70,7 @@ RELATIVE_REST = Decimal("1e-40")
 """Relative size of the neglected rest of a sum of binomial probabilities."""
 
 LEAST = 1e-250
-"""Smallest probability of a cut batch that is distinguished from 0."""
+"""Smallest probability that is distinguished from 0, of a cut batch and of a batch that is not cut."""
 
 _ONE_OR_THE_OTHER = Claim(
     Status.BRACKET,

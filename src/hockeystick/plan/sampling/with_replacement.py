@@ -73,7 +73,7 @@ MOST_DRAWN = 20
 """Largest average number of draws of a record: beyond it sampling hides nothing, and the law has hundreds of terms."""
 
 SAME = "proof in plan/sampling/with_replacement.py, by the lemma in pairs/mixture.py"
-"""Location of the proof."""
+"""Source of the claims: the place of the proof."""
 
 _ONE_OR_THE_OTHER = Claim(Status.BRACKET, f"{SAME}; the two pairs differ by less than 1e-30 of mass, or not at all")
 """Claim for adding and removing a record."""
@@ -190,9 +190,9 @@ class WithReplacement(Sampling):
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Return the pair for adding or removing a record, a mixture over the number of draws of the record.
 
-        If the tail of the binomial law is cut off, there are two pairs: its mass is moved to infinite loss in the upper
-        pair, and to the event of no draw in the lower pair. For a record that is replaced or set to zero, return the
-        upper and lower pairs of the module docstring.
+        If the tail of the binomial law is cut off, there are two pairs. The upper pair moves the mass of the tail to
+        infinite loss, and the lower pair moves it to the event of no draw. For a record that is replaced or set to
+        zero, return the upper and lower pairs of the module docstring.
         """
         mu = mu_of(mechanism.with_against_without())
         law = binomial(self.draws, self.weight_of_record)
@@ -204,7 +204,7 @@ class WithReplacement(Sampling):
             replaced = WithoutReplacementPair(told, whole)
             if direction.zeroes:
                 moved = tuple(0.5 * shift for shift in shifts)
-                return Between(replaced, _zeroed(moved, law, direction is Direction.RESTORE), _WHY_ZEROED)
+                return Between(replaced, zeroed(moved, law, direction is Direction.RESTORE), _WHY_ZEROED)
             below = tuple(_mixture(shifts, law, mirrored) for mirrored in (False, True))
             return Between(replaced, below, _WHY)
         return mixtures(2 * mu, self.draws, self.weight_of_record, direction is Direction.ADD)
@@ -247,10 +247,11 @@ def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Be
     return Between(MixturePair(shifts, weights, mirrored), (below,), _NEVER)
 
 
-def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[DominatingPair, ...]:
-    """Return lower pairs from two instances, for a contribution set to zero.
+def zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[DominatingPair, ...]:
+    """Return lower pairs from one or two instances, for a contribution set to zero.
 
-    All other contributions are 0 in the first instance, and the opposite of the record's in the second.
+    All other contributions are 0 in the first instance, and the opposite of the record's in the second. There is no
+    second instance if the shift by one draw is outside the range of its tests.
     """
     silent = _mixture(shifts, law, restored)
     if not LEAST <= shifts[0] <= MOST:

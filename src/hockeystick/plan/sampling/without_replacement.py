@@ -49,7 +49,6 @@ import numpy as np
 from hockeystick.numerics.rounding import SPARE
 from hockeystick.pairs import (
     DominatingPair,
-    GaussianPair,
     PoissonAddPair,
     PoissonRemovePair,
     RenyiCurve,
@@ -57,7 +56,6 @@ from hockeystick.pairs import (
     WithoutReplacementPair,
 )
 from hockeystick.pairs.exact import ExactRound, sampled
-from hockeystick.pairs.sampled.opposed_draws import LEAST, MOST, opposed_draws
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
 from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status, refused
@@ -72,6 +70,7 @@ from hockeystick.plan.sampling.base import (
     sampled_base,
 )
 from hockeystick.plan.sampling.none import NO_SAMPLING
+from hockeystick.plan.sampling.with_replacement import Draws, zeroed
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
@@ -212,21 +211,10 @@ class WithoutReplacement(Sampling):
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return Above(above)
         if direction.zeroes:
-            return Between(above, (self._opposite(mechanism, direction),), _WHY_ZEROED)
+            mu, law = mu_of(mechanism.with_against_without()), Draws((self.rate,), 1 - self.rate, self.rate, 0.0)
+            return Between(above, zeroed((mu,), law, direction is Direction.RESTORE)[-1:], _WHY_ZEROED)
         base = _base(mechanism)
         return Between(above, (PoissonRemovePair(base, self.rate), PoissonAddPair(base, self.rate)), _WHY)
-
-    def _opposite(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """Return a lower pair for a contribution set to zero.
-
-        All other records contribute the vector opposite to the record's. Where mu is outside the range of the tests,
-        they contribute zero.
-        """
-        mu, restored = mu_of(mechanism.with_against_without()), direction is Direction.RESTORE
-        if LEAST <= mu <= MOST:
-            opposed = opposed_draws((mu,), (self.rate,), 1 - self.rate, 0.0)
-            return opposed.mirror if restored else opposed
-        return (PoissonAddPair if restored else PoissonRemovePair)(GaussianPair(mu), self.rate)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """Return the Renyi curve of the pair; if a record is replaced and moments are finite, a published bound on it.

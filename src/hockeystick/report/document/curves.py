@@ -59,7 +59,7 @@ def delta_points(plan: Plan, delta: float, headline: Answer, stated: float | Non
     if stated is not None and math.isclose(stated, reach, rel_tol=TOLERANCE):
         reach = stated
     epsilons = np.linspace(0.0, min(reach, MOST_EPSILON) or 1.0, POINTS)
-    if not plan.whole and plan.known_from_below:
+    if not plan.whole and plan.directions.known_from_below:
         return band_points("epsilon", epsilons, plan.profile().delta(epsilons))
     return [{"epsilon": float(at), **finite_ends(plan.delta(float(at)))} for at in epsilons[:: POINTS // STEP_POINTS]]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hockeystick.plan.plan import Plan, asked_delta, target_delta
+from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.users import USER
@@ -57,7 +57,7 @@ def statement_json(plan: Plan, delta: float | None, records: float | None = None
     >>> found["text"][:95]
     'The computation satisfies (2.39, 1e-5)-differential privacy for single records, where neighbour'
     """
-    at = target_delta(asked_delta(plan, delta))
+    at = domains.TARGET_DELTA.check(asked_delta(plan, delta), "delta")
     if records is not None and plan.unit == USER:
         raise InvalidInputError(
             "records_per_person goes with unit 'record'; the plan is about users", "records_per_person"
