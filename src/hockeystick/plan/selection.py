@@ -222,7 +222,7 @@ PLACES = 64
 """Places of the grid of log r between which phi is replaced by chords."""
 
 MARGIN = 1e-7
-"""Relative accuracy of the root in epsilon."""
+"""Relative accuracy of the root in epsilon; also the fall of phi that the place nearest to 0 leaves out."""
 
 TESTS = np.geomspace(1e-14, 0.9, 90)
 """Levels phi of the tests tried for the lower end; any choice is sound."""
