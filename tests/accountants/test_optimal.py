@@ -149,5 +149,5 @@ def test_sums_of_masses_beyond_a_double_are_those_of_many_digits(epsilon: float,
 def test_rounds_that_cost_nothing_have_an_upper_bound_where_no_lower_end_follows() -> None:
     """The lower pairs of permute-and-flip are no black boxes, so the method bounds them only from above."""
     plan = hs.Plan([hs.Round(hs.PermuteAndFlip(0.0), count=100)])
-    assert plan.epsilon(1e-6, accountant="optimal").upper == 0.0
-    assert plan.delta(0.0, accountant="optimal").upper == 0.0
+    assert plan.epsilon(1e-6, accountant="optimal").quoted == 0.0
+    assert plan.delta(0.0, accountant="optimal").quoted == 0.0
