@@ -47,8 +47,7 @@ NAMES = {
     "questions.parameters": "Parameter",
     "questions.samplings": "samplings",
     "questions.stepper": "Accountant",
-    "questions.sweeps.sweep": "sweep",
-    "questions.sweeps.table": "Sweep",
+    "questions.sweeps.sweep": "Sweep sweep",
     "targets": "targets",
     "values.adjacency": "Adjacency Direction",
     "values.band": "Band",
@@ -121,8 +120,8 @@ if TYPE_CHECKING:
     from hockeystick.questions.parameters import Parameter as Parameter
     from hockeystick.questions.samplings import samplings as samplings
     from hockeystick.questions.stepper import Accountant as Accountant
+    from hockeystick.questions.sweeps.sweep import Sweep as Sweep
     from hockeystick.questions.sweeps.sweep import sweep as sweep
-    from hockeystick.questions.sweeps.table import Sweep as Sweep
     from hockeystick.values.adjacency import Adjacency as Adjacency
     from hockeystick.values.adjacency import Direction as Direction
     from hockeystick.values.band import Band as Band

@@ -19,7 +19,7 @@ from hockeystick.values.words import cut, place, shown
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.questions.parameters import Parameter
-    from hockeystick.questions.sweeps.table import Sweep
+    from hockeystick.questions.sweeps.sweep import Sweep
     from hockeystick.questions.targets import Target
 
 

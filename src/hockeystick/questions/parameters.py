@@ -317,16 +317,13 @@ def _noise(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
     if not any(_has(item.mechanism, key) for item in plan.rounds for key in NOISES):
         raise InvalidInputError("the plan has no round with noise to scale", "noise")
 
-    def build(factor: float) -> Plan:
-        def scaled(item: Round) -> Round:
-            for key in NOISES:
-                if _has(item.mechanism, key):
-                    return _with(item, "mechanism", key, factor * getattr(item.mechanism, key))
-            return item
+    def scaled(item: Round, factor: float) -> Round:
+        for key in NOISES:
+            if _has(item.mechanism, key):
+                return _with(item, "mechanism", key, factor * getattr(item.mechanism, key))
+        return item
 
-        return _each(plan, scaled)
-
-    return replace(parameter, start=1.0), build
+    return parameter, lambda factor: _each(plan, lambda item: scaled(item, factor))
 
 
 def _each(plan: Plan, change: Callable[[Round], Round]) -> Plan:

@@ -17,17 +17,19 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import shortest
 
 TARGET_EPSILON = Domain("a number from 1e-9 to 1e4", {"minimum": 1e-9, "maximum": MOST_EPSILON})
-"""Domain of a target epsilon: the engines barely distinguish smaller ones from 0."""
+"""Domain of a target epsilon: the engines barely distinguish a smaller epsilon from 0."""
 
 OPEN = Domain("a number, at least 1e-100 and less than 1", {"minimum": 1e-100, "exclusiveMaximum": 1})
-"""Domain of rates, risks and priors; 0 and 1 would be no restriction."""
+"""Domain of rates, risks and priors; it excludes 0 and 1, at which a target would restrict nothing."""
 
 
 @dataclass(frozen=True)
 class Target(ABC):
-    """Upper limit of a quantity of a plan; for the errors of an attacker, a lower limit."""
+    """Limit on a quantity of a plan: an upper limit, or a lower limit for an attacker's error probability."""
 
     name: ClassVar[str]
+    below: ClassVar[bool] = True
+    """True for an upper limit, False for a lower limit."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -39,31 +41,32 @@ class Target(ABC):
 
     @property
     def at_delta(self) -> float | None:
-        """Delta of the target, if it has one; a delta of 1/dataset_size or more gives a warning."""
+        """Delta of the target, or None; answers warn if it is 1/dataset_size or more."""
         return getattr(self, "delta", None)
 
     @abstractmethod
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Return the certified interval of a plan."""
+        """Return the certified interval of the target's quantity for a plan."""
 
     def safe_end(self, found: Bound) -> float:
-        """Return the end of an interval that must meet the target."""
-        return found.upper
+        """Return the end of an interval that must meet the target: the upper end for an upper limit."""
+        return found.upper if self.below else found.lower
 
     def met(self, found: Bound) -> bool:
         """Return True if the safe end of an interval meets the target."""
-        return found.upper <= self.limit
+        return found.upper <= self.limit if self.below else found.lower >= self.limit
 
     def missed(self, found: Bound) -> bool:
         """Return True if the interval proves that the target is missed."""
-        return found.lower > self.limit
+        return found.lower > self.limit if self.below else found.upper < self.limit
 
     def excess(self, found: Bound) -> float:
-        """Return a measure of how far the safe end exceeds the target: positive if missed, smooth in log(parameter)."""
-        return _log_ratio(found.upper, self.limit)
+        """Return a measure of how far the safe end misses the target: positive if missed, smooth in log(parameter)."""
+        ratio = _log_ratio(self.safe_end(found), self.limit)
+        return ratio if self.below else -ratio
 
     def described(self) -> dict[str, Any]:
-        """Return the target by its keys."""
+        """Return the target as a dictionary from its keys to their numbers."""
         return asdict(self)
 
     def said(self) -> str:
@@ -73,7 +76,7 @@ class Target(ABC):
 
 @dataclass(frozen=True)
 class Epsilon(Target):
-    """Upper limit of epsilon at a delta.
+    """Upper limit on epsilon at a delta.
 
     >>> Epsilon(1.0, delta=1e-6).limit
     1.0
@@ -92,7 +95,7 @@ class Epsilon(Target):
 
 @dataclass(frozen=True)
 class Delta(Target):
-    """Upper limit of delta at an epsilon."""
+    """Upper limit on delta at an epsilon."""
 
     delta: Annotated[float, TARGET_DELTA]
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
@@ -112,7 +115,7 @@ class Delta(Target):
 
 @dataclass(frozen=True)
 class GaussianDP(Target):
-    """Upper limit of the tight mu of Gaussian privacy; see :meth:`~hockeystick.plan.profile.Profile.gdp`."""
+    """Upper limit on the tight mu of Gaussian privacy; see :meth:`~hockeystick.plan.profile.Profile.gdp`."""
 
     mu: Annotated[float, POSITIVE.of("the target mu")]
     name: ClassVar[str] = "mu"
@@ -124,7 +127,7 @@ class GaussianDP(Target):
 
 @dataclass(frozen=True)
 class Advantage(Target):
-    """Upper limit of a membership attack's advantage: the largest true-positive minus false-positive rate."""
+    """Upper limit on a membership attack's advantage: the largest true-positive minus false-positive rate."""
 
     advantage: Annotated[float, OPEN.of("the target advantage")]
     name: ClassVar[str] = "advantage"
@@ -136,7 +139,10 @@ class Advantage(Target):
 
 @dataclass(frozen=True)
 class TruePositiveRate(Target):
-    """Upper limit of a membership attack's true-positive rate at a false-positive rate, which the limit must exceed."""
+    """Upper limit on the true-positive rate of a membership attack at a given false-positive rate.
+
+    The limit must exceed the false-positive rate, because guessing has equal rates.
+    """
 
     tpr: Annotated[float, OPEN.of("the target true-positive rate")]
     fpr: Annotated[float, OPEN.of("false-positive rate")]
@@ -153,11 +159,12 @@ class TruePositiveRate(Target):
 
 @dataclass(frozen=True)
 class BayesRisk(Target):
-    """Lower limit of the smallest error probability of an attacker who knows the prior."""
+    """Lower limit on the error probability of the best attacker, who knows the prior."""
 
     risk: Annotated[float, OPEN.of("the target minimum error probability")]
     prior: Annotated[float, OPEN.of("prior probability of one of the two datasets")] = 0.5
     name: ClassVar[str] = "risk"
+    below: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,26 +175,13 @@ class BayesRisk(Target):
         """Return the certified interval of the Bayes risk at the target's prior."""
         return _bound(plan.profile(gap).bayes_risk(self.prior))
 
-    def safe_end(self, found: Bound) -> float:
-        """Return the lower end, which must meet the target."""
-        return found.lower
-
-    def met(self, found: Bound) -> bool:
-        """Return True if the lower end meets the target."""
-        return found.lower >= self.limit
-
-    def missed(self, found: Bound) -> bool:
-        """Return True if even the upper end is below the target."""
-        return found.upper < self.limit
-
-    def excess(self, found: Bound) -> float:
-        """Return a measure of how far the lower end is below the target."""
-        return -_log_ratio(found.lower, self.limit)
-
 
 @dataclass(frozen=True)
 class Reconstruction(Target):
-    """Upper limit of the success of reconstructing a record, if guessing succeeds with probability ``baseline``."""
+    """Upper limit on the probability that an attacker reconstructs a record from the output.
+
+    Guessing without the output succeeds with probability ``baseline``.
+    """
 
     success: Annotated[float, OPEN.of("the target success probability of reconstruction")]
     baseline: Annotated[float, OPEN.of("success probability of guessing without the output")]
@@ -220,7 +214,7 @@ def _more_than(more: float, key: str, less: float, other: str, why: str) -> None
 
 
 def _log_ratio(value: float, limit: float) -> float:
-    """Return ``log(value / limit)``; plus or minus infinity if one of them is 0."""
+    """Return ``log(value / limit)``: minus infinity at a value of 0, otherwise infinity at a limit of 0."""
     if value <= 0:
         return -math.inf
     if limit <= 0 or math.isinf(value):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from hockeystick.questions.sweeps.table import CERTAIN, Sweep
+from hockeystick.questions.sweeps.question import REFUSED
+from hockeystick.questions.sweeps.sweep import Sweep
 from hockeystick.report.answer import Answer
 from hockeystick.values.domains import place
 
@@ -33,7 +34,7 @@ def caveat_lines(sweep: Sweep) -> list[tuple[str, str]]:
 def _unanswered(sweep: Sweep) -> list[tuple[str, str]]:
     """Reasons for missing answers, each with the number of rows that it concerns."""
     rows = zip(sweep.columns["guarantee"], sweep.columns["reason"], strict=True)
-    reasons = Counter(reason for guarantee, reason in rows if guarantee not in CERTAIN)
+    reasons = Counter(reason for guarantee, reason in rows if guarantee == REFUSED)
     told = [(f"{many} without answer", reason) for reason, many in list(reasons.items())[:MOST_REASONS]]
     left = sum(list(reasons.values())[MOST_REASONS:])
     return told + ([(f"{left} without answer", "other reasons; see the file")] if left else [])

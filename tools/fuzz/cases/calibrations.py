@@ -52,7 +52,7 @@ METHODS = {
     "Advantage": ("measure",),
     "TruePositiveRate": ("measure",),
     "Reconstruction": ("measure",),
-    "BayesRisk": ("measure", "met", "missed", "safe_end", "excess"),
+    "BayesRisk": ("measure",),
 }
 MEASURES = tuple(f"targets.{name}.{method}" for name, methods in METHODS.items() for method in methods)
 

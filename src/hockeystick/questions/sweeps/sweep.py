@@ -1,23 +1,89 @@
-"""Sweeps: one question about a plan at every point of a grid."""
+"""Sweeps: one question about a plan at every point of a grid, answered as a table with a row for each point."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import islice, product
+from pathlib import Path
 from typing import Any
 
+from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.sweeps.grid import DELTA, grid_of
-from hockeystick.questions.sweeps.question import Row, question_of
-from hockeystick.questions.sweeps.table import Sweep, sweep_of
+from hockeystick.questions.parameters import named
+from hockeystick.questions.sweeps.grid import DELTA, Point, grid_of
+from hockeystick.questions.sweeps.question import REFUSED, Row, question_of
 from hockeystick.questions.targets import Target
 from hockeystick.values.domains import unmet
+from hockeystick.values.files import write_text
+from hockeystick.values.outward import NEAREST
 
 TOGETHER = 2048  # points answered at once, after which progress is reported
 
 Told = Callable[[int, int], None]
 """Function called with the number of finished rows and the total."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Answers of a sweep, as columns of equal length.
+
+    Attributes:
+        question: question in words.
+        axes: values of each parameter of the grid, by name.
+        quantity: quantity of the ends: ``"epsilon"``, ``"delta"``, or the name of the target.
+        calibrated: column of the calibrated parameter, such as ``"noise_multiplier"``, if any.
+        columns: lists by name: the parameters of the grid; the calibrated one; ``steps``; ``lower``, ``estimate`` and
+            ``upper``; ``accountant``, ``guarantee`` and ``reason``; and, if batches have a size,
+            ``noise_per_coordinate`` (of the averaged gradient, in clipping norms) and ``gradients`` (in all).
+        assumptions: conditions that the programs must satisfy.
+        warnings: warnings on the numbers.
+    """
+
+    question: str
+    axes: Mapping[str, Point]
+    quantity: str
+    calibrated: str | None
+    columns: Mapping[str, tuple[Any, ...]]
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns["upper"])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Dictionary for each point, in the order of the grid."""
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+
+    @property
+    def unanswered(self) -> int:
+        """Number of rows without an answer; their ``reason`` explains it."""
+        return self.columns["guarantee"].count(REFUSED)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the table as CSV in full precision, and write it to a file if ``path`` is given.
+
+        Raises:
+            InvalidInputError: the file cannot be written.
+        """
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(
+            ["" if value != value else value for value in row] for row in zip(*self.columns.values(), strict=True)
+        )
+        if path is not None:
+            write_text(path, out.getvalue())
+        return out.getvalue()
+
+    @property
+    def rounding(self) -> str:
+        """Direction in which a calibrated value is rounded to meet its target."""
+        return NEAREST if self.calibrated is None else named(self.calibrated).rounding
 
 
 def sweep(
@@ -71,4 +137,25 @@ def sweep(
     while some := list(islice(points, TOGETHER if question.target is None else 1)):
         rows += question.rows(template, some)
         progress(len(rows), total)
-    return sweep_of(template, axes, question, rows)
+    found = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+    columns: dict[str, tuple[Any, ...]] = dict(zip(axes, zip(*product(*axes.values()), strict=True), strict=True))
+    calibrated = None if question.target is None else question.free.replace("-", "_")
+    if calibrated is not None:
+        columns[calibrated] = found["value"]
+    if "steps" not in (*axes, calibrated):
+        columns["steps"] = found["steps"]
+    columns |= {key: found[key] for key in ("lower", "estimate", "upper", "accountant", "guarantee", "reason")}
+    if not all(map(math.isnan, found["noise"])):
+        columns |= {"noise_per_coordinate": found["noise"], "gradients": found["gradients"]}
+    largest = max(axes.get(DELTA, [question.delta or 0.0]))  # the largest delta of the answers
+    if isinstance(question.target, Target):
+        largest = question.target.at_delta or 0.0
+    return Sweep(
+        question.said(),
+        axes,
+        question.quantity,
+        calibrated,
+        columns,
+        tuple(f"{label}: {text}" for label, text in template.premises.items()),
+        warnings_of(template.samplings, largest or None),
+    )
