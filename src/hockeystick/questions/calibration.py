@@ -1,7 +1,7 @@
 """Calibration: the value of one parameter that just meets a target, on the safe side.
 
 ``questions/search.py`` does the search. For the batch size or rate of a plan with epochs there are two searches: the
-first finds the number of steps of an epoch, the second finds the value among those with that number of steps.
+first finds the number of steps of an epoch, the second finds the value among all values with that number of steps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hockeystick.values.outward import html_table, rounded
 
 TOLERANCE = 1e-6  # relative tolerance of a value that is not a whole number
 NEXT_STAIR = 2.0**-40
-"""Relative distance below a stair, far above a double's rounding, at which the steps are surely those below it."""
+"""Relative distance below a stair at which an epoch surely has more steps than at it; a double rounds far less."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, g
 
 
 class Key(NamedTuple):
-    """Question to the batch about a plan, at a delta or an epsilon."""
+    """Question that the batch can answer: a plan's rounds and directions, and the given delta or epsilon."""
 
     rounds: GaussianRounds
     sides: tuple[Direction, ...]
@@ -136,7 +136,10 @@ def tried(make: Callable[[], T]) -> T | HockeystickError:
 
 
 def ends_of(found: Answer) -> tuple[float, float, float]:
-    """Return lower end, estimate and upper end of an answer of 'auto'; a missing lower end is 0."""
+    """Return lower end, estimate and upper end of an answer of 'auto'.
+
+    A missing lower end is 0, and a missing estimate is the upper end.
+    """
     upper = found.ends["upper"]
     return found.ends.get("lower", 0.0), found.ends.get("estimate", upper), upper
 
@@ -170,7 +173,7 @@ def _band(plans: Sequence[Plan], answers: Iterator[Answer | HockeystickError]) -
 
 
 def _key(plan: Plan | HockeystickError, at: float) -> Key | None:
-    """Return the question to the batch about a plan; ``None`` if the batch does not take the plan or the number."""
+    """Return the batch's question about a plan; ``None`` if the batch does not cover the plan or the number."""
     if isinstance(plan, HockeystickError) or plan.whole or not at > 0:
         return None
     try:
@@ -181,7 +184,7 @@ def _key(plan: Plan | HockeystickError, at: float) -> Key | None:
 
 
 def _by_batch(keys: list[Key], quantity: Quantity, gap: float | None) -> dict[Key | None, Bound]:
-    """Return the answers of the batch, without those that are too wide or missing."""
+    """Return the batch's answers by question; a question with a missing or too wide answer is left out."""
     groups: dict[tuple[tuple[Direction, ...], int], list[Key]] = {}
     for key in keys:
         groups.setdefault((key.sides, len(key.rounds.kinds)), []).append(key)

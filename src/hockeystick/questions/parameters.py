@@ -26,7 +26,7 @@ NOISES = ("noise_multiplier", "scale")
 
 @dataclass(frozen=True)
 class Parameter:
-    """Number of a plan in which privacy is monotone.
+    """Numerical parameter of a plan, such as its noise, in which privacy is monotone.
 
     Args:
         name: name for ``calibrate``.
@@ -102,7 +102,7 @@ def build_of(plan: Plan, name: str) -> Build:
 
 
 def noise_of(plan: Plan) -> tuple[Parameter, Build]:
-    """Return the noise parameter of a plan: the parameter that all its noise shares, or else a common factor.
+    """Return the noise parameter of a plan: a parameter shared by all its noise, or else a common factor on all noise.
 
     Returns:
         The parameter, starting at its present value, and a function from a value to the changed plan.
@@ -175,7 +175,7 @@ def _read(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _field(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return a parameter that is a field of mechanisms or schemes; all rounds with the field share its value."""
+    """Return a parameter that is a field of mechanisms or schemes; all rounds with it must have the same value."""
     key = parameter.name.replace("-", "_")
     part = "sampling" if key == "check_in" else "mechanism"
     found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
@@ -302,7 +302,7 @@ def _steps(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
 
 
 def _epochs(plan: Plan, parameter: Parameter) -> tuple[Parameter, Build]:
-    """Return the epochs as a parameter: of the only round that has epochs, or else of the only kind of round."""
+    """Return the number of epochs of the only round with epochs, or else of the only kind of round, as a parameter."""
     with_epochs = [item for item in plan.rounds if item.epochs is not None]
     only = _only(plan, "epochs", with_epochs or plan.rounds)
     each = steps_of_epoch(only.sampling)
@@ -344,7 +344,7 @@ def _one(values: set[Any], key: str) -> Any:
 
 
 def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
-    """Return the single round in ``those``, whose number can be changed.
+    """Return the only round in ``those``: a calibration changes the count of one kind of round.
 
     Raises:
         InvalidInputError: there are several rounds.
@@ -366,4 +366,4 @@ _READERS: Mapping[str, Callable[[Plan, Parameter], tuple[Parameter, Build]]] = {
     "steps": _steps,
     "epochs": _epochs,
 }
-"""Readers of the parameters that are more than a field of the rounds: see :func:`_read`."""
+"""Readers of the parameters that are not simply a field of a mechanism or a scheme: see :func:`_read`."""

@@ -17,7 +17,7 @@ from hockeystick.values.errors import InvalidInputError, UnreachableError
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Number of further rounds, with the cost of the plan now, with these rounds, and with one more than these.
+    """Number of further rounds that fit a target, and the cost of the plan without them, with them, and with one more.
 
     Attributes:
         count: largest number of further units within the target.
@@ -82,7 +82,7 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
 
 
 def _unit(plan: Plan, more: Round | None) -> Round:
-    """Return one epoch of a round with epochs, else one round."""
+    """Return the unit to repeat: one epoch if the round has epochs, otherwise one run of the round."""
     if more is None:
         if len(plan.kinds) != 1:
             raise InvalidInputError(

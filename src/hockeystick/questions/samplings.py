@@ -141,7 +141,7 @@ def resampled(plan: Plan, kind: type[Sampling]) -> Plan:
 
 
 def _resampled(item: Round, kind: type[Sampling]) -> Round:
-    """Return a round under another scheme, with as many steps; if a round is an epoch, in whole epochs."""
+    """Return a round under another scheme, with as many steps as before; a scheme of epochs rounds up to whole ones."""
     if isinstance(item.sampling, NoSampling | kind):
         return item
     other = kind(**_keys(kind, known_of(item.sampling)))

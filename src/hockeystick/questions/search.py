@@ -20,16 +20,16 @@ from hockeystick.values.errors import UnreachableError
 from hockeystick.values.outward import shortest, six_digits
 
 SPENT_TOLERANCE = 1e-3  # relative tolerance once the work is used up; measurements are then far less exact
-LONGEST_STEP = math.log(8.0)  # longest step in the logarithm of a parameter
-MARGIN = 0.3  # aimed distance of the safe end beyond the root, relative to the tolerance
-FAR_SIDE = 0.99  # aimed distance of the end that misses from the end that meets, relative to the tolerance
-STALLED = 3  # number of steps without halving the bracket after which it is bisected
+LONGEST_STEP = math.log(8.0)  # longest step in the logarithm of a parameter, while one end of the bracket is missing
+MARGIN = 0.3  # distance of the next value from the root, on the safe side, relative to the tolerance
+FAR_SIDE = 0.99  # distance, relative to the tolerance, from the end that meets to the value that is tried just to miss
+STALLED = 3  # the bracket is bisected after more steps than these that do not halve it
 SHARE = 0.3  # share of the remaining work that one measurement may use
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Measured value of the parameter: its y, its certified interval, its excess over the target."""
+    """Measurement: a parameter value, its y, its certified interval, its excess, and True if it meets the target."""
 
     value: float
     y: float

@@ -123,7 +123,7 @@ class ZcdpFilter(PrivacyFilter):
 
 
 class RdpFilter(PrivacyFilter):
-    """Filter by Renyi divergences of one order, fixed beforehand; each direction has the full budget for itself.
+    """Filter by Renyi divergences of one order, fixed beforehand; the budget limits each direction separately.
 
     Divergences of rounds are certified upper bounds, and their sums are exact.
 
@@ -223,7 +223,7 @@ class GdpFilter(PrivacyFilter):
         """Return the filter with the largest mu that implies (epsilon, delta), within about 1e-12, rounded down.
 
         Raises:
-            InvalidInputError: a value outside its domain, or a target that only a mu below 1e-6 meets.
+            InvalidInputError: a value is outside its domain, or only a mu below 1e-6 meets the target.
 
         >>> budget = GdpFilter.reaching(epsilon=1.0, delta=1e-6)
         >>> print(f"{budget.budget_epsilon(1e-6):.6f}")
@@ -255,5 +255,5 @@ class GdpFilter(PrivacyFilter):
 
 
 def _log(delta: float) -> float:
-    """Return log delta, rounded down, so that a target met at the result is met at delta."""
+    """Return log delta, rounded down: a number whose log is at most the result is at most delta."""
     return next_down(math.log(delta), 2)

@@ -21,7 +21,7 @@ from hockeystick.values.outward import six_digits
 
 
 class Guarantees(Spending):
-    """Rounds that have a delta, and also a largest loss, a rho, or both; each of these three numbers is added up.
+    """Record of rounds that each have a delta, and also a largest loss, a rho, or both; all three numbers are added up.
 
     The deltas may add up to ``delta'' = delta - delta'``. The rest, the slack delta', is for the finite losses.
     """
@@ -197,7 +197,7 @@ class Odometer(Guarantees):
         return min(rounded_up(loss), self._line(rho))
 
     def _line(self, rho: Fraction) -> float:
-        """Upper bound on the loss by the rhos: ``alpha R + log(1/delta') / (alpha - 1)``, rounded up."""
+        """Return ``alpha R + log(1/delta') / (alpha - 1)``, a bound on the loss from the sum R of rhos, rounded up."""
         return ((1 + self._tilt) * float(rho) + self._log / self._tilt) * (1 + SLACK)
 
     def epsilon(self, delta: float) -> float:

@@ -29,7 +29,7 @@ SLACK = 1e-13
 """Relative slack for the roundings of a formula of a few operations, each with an error of at most some 1e-15."""
 
 Amounts = tuple[Fraction, ...]
-"""Limited numbers, such as (rho,) or (delta, epsilon, rho)."""
+"""Costs, sums or limits of the numbers that a filter counts, such as (rho,) or (delta, epsilon, rho)."""
 
 
 def rounded_up(value: Fraction) -> float:
@@ -57,7 +57,7 @@ def worst(amounts: Iterable[Amounts]) -> Amounts:
 
 
 class Spending(ABC):
-    """Collection of rounds declared before they are run.
+    """Record of rounds, each declared before it is run, with the exact sums of their costs.
 
     Attributes:
         name: name in messages and in ledgers.

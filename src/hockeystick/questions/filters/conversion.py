@@ -17,10 +17,10 @@ from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
 STRIDES = (1.05, 1.001, 1.00002)  # factors of t: the search covers a factor of 131 to either side, to within 2e-5
-REACH = 100  # number of strides to either side; those of the next size cover two strides of this size
+REACH = 100  # strides of each size to either side; together they cover two strides of the size before
 
 TARGET = domains.Domain("a number from 1e-6 to 1e4", {"minimum": 1e-6, "maximum": 1e4}, "the target epsilon")
-"""Domain of the epsilon for which a budget in another currency is looked up."""
+"""Domain of the target epsilon from which a budget in another currency is computed."""
 
 Budget = TypeVar("Budget", bound=PrivacyFilter)
 
@@ -57,7 +57,7 @@ def least(bound: Callable[[float], float], t: float) -> float:
 
 
 def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta: float) -> Budget:
-    """Return the filter that ``make`` builds, its budget lowered until the epsilon of the budget meets the target.
+    """Return the filter that ``make`` builds, with a budget lowered until the epsilon of the budget meets the target.
 
     The searches for the budget and for its epsilon are each rounded to the safe side, so their last digits may
     disagree.
@@ -75,6 +75,6 @@ def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta
 
 
 def _rest(t: float, delta: float) -> tuple[float, float]:
-    """Return the term that the conversion adds to the divergence, and the size of its parts (for rounding)."""
+    """Return the term that the conversion adds to the divergence, and the size of its parts, to charge rounding."""
     peak, log = log_peak(t), math.log(delta)
     return (peak - log) / t, (abs(peak) + abs(log)) / t

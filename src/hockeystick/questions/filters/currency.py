@@ -68,11 +68,11 @@ from hockeystick.values.exact import decimal
 
 Array = npt.NDArray[np.float64]
 
-SHARES = 1000  # parts of the slack, one for each round other than the reference
+SHARES = 1000  # equal shares of the slack; a round that differs from the reference takes one
 MOST_ROUNDS = 10**6  # largest number of rounds of a budget
 NODES = 1000  # epsilons at which both sides are compared
-PART = 100  # default slack as a fraction of delta
-FAR = np.geomspace(1e-3, 500.0, 200)  # candidates for the last node, as epsilons; no budget is larger
+PART = 100  # the default slack is delta / PART
+FAR = np.geomspace(1e-3, 500.0, 200)  # candidates for the last node, as epsilons
 
 ROUNDS = domains.whole_numbers(1, MOST_ROUNDS).of("rounds of the reference")
 """Domain of a budget."""
@@ -283,7 +283,7 @@ def _curve_of(reference: Round, left: int, share: float, direction: Direction) -
 
 
 def _enough(epsilon: Array, share: float) -> Array:
-    """Return, for each epsilon, the log of a tenth of the share: a delta below it need not be more accurate."""
+    """Return the log of a tenth of the share for each epsilon: a delta below it may stay inaccurate."""
     return np.full(len(epsilon), math.log(0.1 * share))
 
 

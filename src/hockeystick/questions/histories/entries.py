@@ -39,7 +39,7 @@ DOMAINS = {"noise_multiplier": NOISE, "sample_rate": RATE, "steps": STEPS}
 """Domain of each number of a row."""
 
 MANY = 1 << 24
-"""Largest number of rows that wait to be added up: some 350 MB."""
+"""Number of new rows, some 350 MB, up to which they always wait before they are added up."""
 
 NO_KIND = (0.0, 0.0)
 """Noise and rate of column 0, for rows of 0 steps, which introduce their user. No valid row has them."""
@@ -139,7 +139,7 @@ class Entries:
         return known[order], sparse.coo_array((steps, (row[place], kinds)), shape=shape).tocsr()
 
     def grouped(self) -> Grouped:
-        """Return all users of the rows, each with its history; the entries are discarded."""
+        """Return all users of the rows, each with its history, and discard the rows."""
         if not self._parts:
             empty = np.empty(0, dtype=np.int64)
             return Grouped(empty, empty, [])

@@ -1,8 +1,8 @@
 """The budget of a ledger: a filter, whose limits and prices are counted in whole units.
 
-A limit is rounded down to twelve decimal digits, and the unit is 1 in the last of these digits. A price is rounded up
-to whole units. Decimals add up exactly as written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared and
-added without rounding, also by the database.
+A limit is rounded down to twelve significant digits, and the unit is 1 in the last of these digits. A price is rounded
+up to whole units. Decimals add up exactly as written: ten prices of 0.1 fill a limit of 1. Whole numbers are compared
+and added without rounding, also by the database.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FORMAT = 2
 """Format of the log."""
 
 DIGITS = 12
-"""Decimal digits of a limit."""
+"""Significant decimal digits of a limit."""
 
 CEILING = 10 ** (DIGITS + 1)
-"""Price in place of any amount above all limits, such as the largest loss of normal noise."""
+"""Price, in whole units, in place of any larger one, such as an unbounded loss; every limit is below it."""
 
 Whole = tuple[int, ...]
 """Amounts in whole units."""
@@ -46,7 +46,7 @@ class Kind(NamedTuple):
     Attributes:
         make: function that makes the filter from keys with an epsilon.
         required: alternative sets of keys; every key of one set must be given.
-        optional: optional keys; a delta given with rho or mu only says at which delta the epsilon is stated.
+        optional: optional keys; a delta given with rho or mu is only the delta at which epsilon is stated.
     """
 
     make: Callable[..., PrivacyFilter]
@@ -125,7 +125,7 @@ class Budget:
 
     @cached_property
     def units(self) -> Amounts:
-        """Unit of each amount: 1 in the twelfth decimal digit of its limit."""
+        """Unit of each amount: 1 in the twelfth significant digit of the amount's limit."""
         exponents = ((Decimal(limit.numerator) / limit.denominator).adjusted() for limit in self.made.limits)
         return tuple(Fraction(10) ** (exponent - DIGITS + 1) for exponent in exponents)
 
@@ -148,15 +148,15 @@ class Budget:
         return tuple(limit - each for limit, each in zip(self.made.limits, self.amounts(left), strict=True))
 
     def remaining(self, left: Whole) -> float:
-        """Return the amount left, given in whole units, in the filter's currency, rounded down."""
+        """Convert the amount left from whole units to the filter's currency, rounded down."""
         return self.made.remaining_of(self.spent_at(left))
 
     def part(self, value: float) -> Whole:
         """Return the limits of a part of the budget, rounded down; ``value`` is its size in the filter's currency.
 
         Raises:
-            InvalidInputError: the value is not positive; or the budget has no parts, since it allows a release if
-                either of two numbers fits.
+            InvalidInputError: the value is not positive, or below one unit; or the filter is ``approximate-dp``,
+                whose budget has no parts because either of two of its limits suffices.
         """
         if self.filter == ApproximateDpFilter.name:
             raise InvalidInputError(

@@ -88,7 +88,7 @@ def entries_of(log: Any) -> list[Entry]:
     """Return the entries of a log that :func:`exported` returned.
 
     Raises:
-        InvalidInputError: it is not such a log.
+        InvalidInputError: the values are not those of a log.
     """
     try:
         return [

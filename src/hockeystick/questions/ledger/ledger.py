@@ -39,12 +39,12 @@ from hockeystick.values.outward import six_digits
 from hockeystick.values.words import LONG
 
 RESERVED = "reserved"
-"""State of a release that its token can still give back; the other states are the kinds of the settling entries."""
+"""State of a reserved release before it is settled; the other states of a release are :data:`RUN` and :data:`VOID`."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """Receipt of a log entry, for its writer to keep.
+    """Receipt of a log entry; the writer of the entry keeps it as evidence.
 
     Attributes:
         number: number of the entry.
@@ -66,7 +66,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Price:
-    """Price of releases that are not recorded.
+    """Price of releases at one moment; pricing them records nothing.
 
     Attributes:
         prices: whole units in each direction.
@@ -99,7 +99,7 @@ class Standing:
 
 
 class Ledger:
-    """Budget in a database, with everything ever spent.
+    """Budget kept in a database, with a log of everything ever spent.
 
     Args:
         place: name of an SQLite file, or address of a PostgreSQL database.
@@ -230,7 +230,7 @@ class Ledger:
             releases: one round, or several.
             request: id of the request; by default a new one. If the id was recorded before with the same releases, the
                 first receipt is returned and nothing is recorded.
-            grant: the grant that pays; by default the ungranted part.
+            grant: grant to which the price is charged; by default the ungranted part of the budget.
             region: the region that the releases use; by default the whole dataset.
             who: person who makes them; by default the user of the system.
             reserve: True for a receipt with a token. With the token, :meth:`void` gives the price back if no noise was
@@ -275,7 +275,7 @@ class Ledger:
         return self._settle(RUN, request, token, who)
 
     def void(self, request: str, token: str, *, who: str | None = None) -> Receipt:
-        """Give back the price of a reserved release, on the holder's statement that no noise was drawn.
+        """Give back the price of a reserved release; the holder of its token states thereby that no noise was drawn.
 
         Raises:
             BudgetError: the release was confirmed, its period is over, or, in a currency, a later release was recorded.
@@ -414,7 +414,7 @@ class Ledger:
 
 
 def priced(state: State, rounds: Sequence[Round], grant: str, region: str) -> Price:
-    """Return the price of rounds in each direction, True if they fit, and the number of repetitions that fit."""
+    """Return the price of rounds: the price in each direction, True if they fit, and how many times they fit."""
     prices = state.prices(rounds, grant, region)
     if state.budget.ordered:
         return Price(prices, state.affords(grant, region, prices), None)

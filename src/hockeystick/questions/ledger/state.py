@@ -61,7 +61,7 @@ class Account:
     checked: Whole | None = None
 
     def total(self, direction: Direction, region: str = WHOLE) -> Whole:
-        """Return the amount spent in a direction on the whole dataset and on one region, by default the costliest."""
+        """Return the sum spent in a direction on the whole dataset and on one region, by default the costliest one."""
         zero = (0,) * len(self.limits)
         parts = [
             prices.get(direction.value, zero)
@@ -73,7 +73,7 @@ class Account:
         return _sum(self.spent.get(WHOLE, {}).get(direction.value, zero), _most([zero, *parts]))
 
     def _move(self) -> Whole:
-        """Return the largest cost of a move: a removal from one region plus an addition to another, for each amount."""
+        """Return the largest cost of a move for each amount: a removal from one region plus an addition to another."""
         zero, regions = (0,) * len(self.limits), [name for name in self.spent if name != WHOLE]
 
         def dearest(direction: Direction, number: int) -> list[tuple[int, str]]:
@@ -94,7 +94,7 @@ class Account:
         )
 
     def worst(self, directions: Iterable[Direction], region: str = WHOLE) -> Whole:
-        """Return the largest :meth:`total` over directions, for each amount."""
+        """Return, for each amount, the largest of the directions' totals (see :meth:`total`)."""
         return _most([self.total(direction, region) for direction in directions])
 
     def add(self, region: str, prices: Prices, sign: int) -> None:
@@ -107,7 +107,7 @@ class Account:
 
 @dataclass
 class State:
-    """Accounts of a ledger.
+    """Accounts of a ledger after the last entry of its log.
 
     Attributes:
         budget: limit of the ledger.
@@ -240,7 +240,7 @@ def columns(numbers: Whole, pad: Sequence[int]) -> Whole:
 
 
 def within(spent: Whole, limits: Whole) -> bool:
-    """Return True if the first amount is within its limit, and so is one of the others, if there are any."""
+    """Return True if the first amount is within its limit, and so is at least one of the others, if there are any."""
     first, second, third = (a <= b for a, b in zip(columns(spent, SPENT), columns(limits, LIMITS), strict=True))
     return first and (second or third)
 
@@ -251,7 +251,7 @@ def checked(spent: Whole, limits: Whole) -> Whole:
 
 
 SPENT, LIMITS = (0, 1), (0, 0)
-"""Numbers in place of a missing second and third one: 0 of 0, which is within its limit, and 1 of 0, which is not."""
+"""Amounts and limits in place of a missing second and third: 0 of 0 is within its limit, 1 of 0 is not."""
 
 
 def _sum(first: Whole, second: Whole, sign: int = 1) -> Whole:

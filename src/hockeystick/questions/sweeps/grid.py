@@ -31,7 +31,7 @@ APART = (
     ("noise", "noise-multiplier"),
     ("noise", "scale"),
 )
-"""Groups of parameters that override each other, so that no plan has several of a group."""
+"""Pairs of parameters that override each other; a sweep may set at most one of each pair."""
 
 MOST_POINTS = 10**7
 """Largest number of points: an hour of the quickest plans, and a gigabyte of answers."""
@@ -112,7 +112,7 @@ def _name(key: object) -> str:
 
 
 def _values(name: str, given: Any) -> Point:
-    """Validated values of an axis, in the given order.
+    """Return the validated values of an axis, in the given order.
 
     Raises:
         InvalidInputError: there is no value, a value is not a number or is repeated, or a count is not a whole number.

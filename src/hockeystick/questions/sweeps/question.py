@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """Question at every point, the same except for delta, which may be an axis.
+    """Question that a sweep answers at every point of its grid; only delta may vary, if it is an axis.
 
     Attributes:
         delta: delta of every point, for epsilon and for a target epsilon; ``None`` if delta is an axis.
@@ -148,7 +148,7 @@ def question_of(
     """Return the question that the arguments of a sweep describe.
 
     Args:
-        template: plan, for its own delta.
+        template: plan, whose own delta is the default.
         has_delta: True if delta is an axis of the grid.
         delta: delta of every point; the plan's own by default.
         epsilon: epsilon at which delta is wanted.
