@@ -31,7 +31,7 @@ def _grid(draw: Draw) -> dict[str, Any]:
     return draw.note("grid", {key: list(dict.fromkeys(values)) for key, values in grid.items()})
 
 
-@case("sweep", "sweep", "Sweep", "Sweep.rows", "Sweep.unanswered", "Sweep.to_csv", "Sweep.rounding")
+@case("sweep", "sweep", "Sweep", "Sweep.rows", "Sweep.unanswered", "Sweep.to_csv")
 def rows(draw: Draw, held: Held) -> None:
     """Every point has its row: an interval that meets that of its plan, or a reason."""
     template = held.ask("template", lambda: _template(draw), invalid=True)
@@ -42,7 +42,6 @@ def rows(draw: Draw, held: Held) -> None:
     if found is None:
         return
     held.same("rows", len(found), math.prod(len(values) for values in grid.values()))
-    held.same("rounding", found.rounding, "ROUND_HALF_EVEN")
     refused = [row for row in found.rows if row["guarantee"] == "refused"]
     held.same("unanswered", found.unanswered, len(refused))
     held.law(all(row["reason"] for row in refused), "a row without an answer has no reason")

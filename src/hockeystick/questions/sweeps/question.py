@@ -73,13 +73,6 @@ class Question:
     free: str = FREE
     gap: float | None = None
 
-    @property
-    def quantity(self) -> str:
-        """Name of the number whose ends are computed."""
-        if isinstance(self.target, Target):
-            return self.target.name
-        return "epsilon" if self.epsilon is None else "delta"
-
     def said(self) -> str:
         """Return the question in words.
 

@@ -13,13 +13,11 @@ from typing import Any
 
 from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.parameters import named
-from hockeystick.questions.sweeps.grid import DELTA, Point, grid_of
+from hockeystick.questions.sweeps.grid import DELTA, grid_of
 from hockeystick.questions.sweeps.question import REFUSED, Row, question_of
 from hockeystick.questions.targets import Target
 from hockeystick.values.domains import unmet
 from hockeystick.values.files import write_text
-from hockeystick.values.outward import NEAREST
 
 TOGETHER = 2048  # points answered at once, after which progress is reported
 
@@ -33,9 +31,6 @@ class Sweep:
 
     Attributes:
         question: question in words.
-        axes: values of each parameter of the grid, by name.
-        quantity: quantity of the ends: ``"epsilon"``, ``"delta"``, or the name of the target.
-        calibrated: column of the calibrated parameter, such as ``"noise_multiplier"``, if any.
         columns: lists by name: the parameters of the grid; the calibrated one; ``steps``; ``lower``, ``estimate`` and
             ``upper``; ``accountant``, ``guarantee`` and ``reason``; and, if batches have a size,
             ``noise_per_coordinate`` (of the averaged gradient, in clipping norms) and ``gradients`` (in all).
@@ -44,9 +39,6 @@ class Sweep:
     """
 
     question: str
-    axes: Mapping[str, Point]
-    quantity: str
-    calibrated: str | None
     columns: Mapping[str, tuple[Any, ...]]
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -79,11 +71,6 @@ class Sweep:
         if path is not None:
             write_text(path, out.getvalue())
         return out.getvalue()
-
-    @property
-    def rounding(self) -> str:
-        """Direction in which a calibrated value is rounded to meet its target."""
-        return NEAREST if self.calibrated is None else named(self.calibrated).rounding
 
 
 def sweep(
@@ -152,9 +139,6 @@ def sweep(
         largest = question.target.at_delta or 0.0
     return Sweep(
         question.said(),
-        axes,
-        question.quantity,
-        calibrated,
         columns,
         tuple(f"{label}: {text}" for label, text in template.premises.items()),
         warnings_of(template.samplings, largest or None),
