@@ -17,7 +17,6 @@ from command import runner
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.cli import main
 from hockeystick.plot import (
-    Bracket,
     Line,
     Panel,
     curve_panel,
@@ -41,12 +40,12 @@ def test_curve_is_the_certified_band_to_1e_12() -> None:
     panel = curve_panel(PLAN, points=9)
     assert panel.yscale == "log"
     assert panel.bracket is not None
-    for x, lower, upper in zip(panel.bracket.x, panel.bracket.lower, panel.bracket.upper, strict=True):
+    for x, lower, upper in zip(panel.bracket.x, panel.bracket.lower or [], panel.bracket.y, strict=True):
         bound = PLAN.delta(x)
         assert lower <= bound.upper
         assert upper >= bound.lower
     assert panel.bracket.x[0] == 0
-    assert panel.bracket.upper[-1] == pytest.approx(1e-12, rel=0.01)
+    assert panel.bracket.y[-1] == pytest.approx(1e-12, rel=0.01)
 
 
 def test_curve_over_a_range() -> None:
@@ -59,8 +58,8 @@ def test_steps_end_with_the_whole_plan() -> None:
     panel = steps_panel(PLAN, points=7)
     assert panel.bracket is not None
     assert panel.bracket.x[-1] == PLAN.steps
-    assert panel.bracket.upper[-1] == PLAN.epsilon().upper
-    assert list(panel.bracket.upper) == sorted(panel.bracket.upper)
+    assert panel.bracket.y[-1] == PLAN.epsilon().upper
+    assert list(panel.bracket.y) == sorted(panel.bracket.y)
 
 
 def test_steps_of_few_rounds_are_asked_once_each() -> None:
@@ -72,11 +71,11 @@ def test_steps_of_few_rounds_are_asked_once_each() -> None:
 def test_tradeoff_lies_below_guessing() -> None:
     panel = tradeoff_panel(PLAN, points=11)
     assert panel.bracket is not None
-    for x, lower, upper in zip(panel.bracket.x, panel.bracket.lower, panel.bracket.upper, strict=True):
+    for x, lower, upper in zip(panel.bracket.x, panel.bracket.lower or [], panel.bracket.y, strict=True):
         assert lower <= upper <= 1 - x + 1e-12
     panel = tradeoff_panel(PLAN, logarithmic=True, points=11)
     assert panel.bracket is not None
-    assert all(upper >= x for x, upper in zip(panel.bracket.x, panel.bracket.upper, strict=True))
+    assert all(upper >= x for x, upper in zip(panel.bracket.x, panel.bracket.y, strict=True))
 
 
 def test_an_accountant_without_an_answer_is_named() -> None:
@@ -98,7 +97,12 @@ def test_every_accountant_has_a_look_of_its_own() -> None:
 @pytest.mark.parametrize("ending", [".svg", ".png", ".pdf"])
 def test_same_bytes_from_the_same_data(tmp_path: Path, ending: str) -> None:
     """No dates, no random identifiers."""
-    panel = Panel("x (s)", "y", [Line("rdp", [1, 2, 3], [1, math.inf, 3])], Bracket([1, 2, 3], [0, 1, 2], [1, 2, 3]))
+    panel = Panel(
+        "x (s)",
+        "y",
+        [Line("rdp", [1, 2, 3], [1, math.inf, 3])],
+        Line("certified bracket", [1, 2, 3], [1, 2, 3], [0, 1, 2]),
+    )
     contents = []
     for name in ("a", "b"):
         path = tmp_path / (name + ending)
@@ -119,7 +123,7 @@ def test_figures_have_a_column_s_width_and_every_label() -> None:
 
 def test_the_legend_has_a_dot_for_the_bracket_where_its_line_has_one() -> None:
     for upper, mark in (([1, 2, 3], "None"), ([1, math.inf, 3], "o")):
-        figure = drawn([Panel("x", "y", [], Bracket([1, 2, 3], [0, 1, 2], upper))])
+        figure = drawn([Panel("x", "y", [], Line("certified bracket", [1, 2, 3], upper, [0, 1, 2]))])
         (handle,) = figure.legends[0].get_lines()
         assert handle.get_marker() == mark
 
@@ -259,7 +263,7 @@ def test_no_line_is_hidden_under_another() -> None:
     """Each line is wider than what is drawn over it; the dashes stay as long as they are."""
     x = [1.0, 2.0, 3.0, 4.0]
     lines = [Line("rdp", x, x), Line("gdp", x, x), Line("prv", x, x)]
-    for bracket in (None, Bracket(x, x, x)):
+    for bracket in (None, Line("certified bracket", x, x, x)):
         seen = [line.get_linewidth() for line in drawn([Panel("x", "y", lines, bracket)]).axes[0].get_lines()]
         assert all(below >= over + 0.25 for below, over in itertools.pairwise(seen[:3]))
         assert seen[2] > BRACKET_WIDTH

@@ -426,15 +426,13 @@ def _json(name: str) -> dict[str, Any]:
     Raises:
         InvalidInputError: the file cannot be read, or does not hold a JSON object.
     """
-    import json
-
+    from hockeystick.plan.file import parsed_json
     from hockeystick.values.files import cause
 
     try:
-        found = json.loads(Path(name).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        reason = "too deeply nested" if isinstance(error, RecursionError) else cause(error)
-        raise InvalidInputError(f"{place(name)}: cannot be read as JSON: {reason}") from None
+        found = parsed_json(Path(name).read_bytes(), "a receipt or a log")
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{place(name)}: cannot be read as JSON: {cause(error)}") from None
     if not isinstance(found, dict):
         raise InvalidInputError(f"{place(name)}: must be a JSON object")
     return found

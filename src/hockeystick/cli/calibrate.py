@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.cli.numbers import number
@@ -37,7 +37,7 @@ target_options = with_options(
 """Decorator that adds the options that describe a target."""
 
 
-def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
+def chosen_target(given: Mapping[str, float | None], plan: Plan) -> Target:
     """Return the one target that the options describe.
 
     Raises:

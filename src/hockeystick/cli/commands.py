@@ -316,9 +316,7 @@ def explore(plan: str | None, delta: float | None, port: int | None, no_browser:
     Example: hockeystick explore --sigma 1.1 --batch 256 --dataset-size 60000 --epochs 60 --delta 1e-5
     """
     from hockeystick.explorer.serve import explore as served
-    from hockeystick.explorer.serve import need_server
 
-    need_server()
     given = plan is not None or any(value is not None for value in flags.values())
     chosen = options.chosen_plan(plan, flags) if given else None
     if chosen is not None and delta is not None:

@@ -92,9 +92,7 @@ class OneLineGroup(click.Group):
             if isinstance(error, click.MissingParameter) or "extra argument" in text:
                 text = f"{text.rstrip('.')}.{_example(error.ctx)}"
             return _say(text, BAD_INPUT)
-        except click.ClickException as error:
-            return _say(error.format_message(), BAD_INPUT)
-        except HockeystickError as error:
+        except (click.ClickException, HockeystickError) as error:
             return _say(str(error), BAD_INPUT)
         except (click.exceptions.Abort, KeyboardInterrupt):
             return INTERRUPTED

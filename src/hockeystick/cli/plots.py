@@ -85,7 +85,7 @@ def steps(plan: Plan, output: str, **given: Any) -> None:
 def _draw(kind: str, plan: Plan, output: str, given: dict[str, Any]) -> None:
     """Draw and save a figure; print the plan's assumptions, and the warnings about delta, on standard error."""
     from hockeystick.plot import checked_ending, need_matplotlib, save
-    from hockeystick.report.answer import assumption_lines, warning_lines
+    from hockeystick.report.answer import caveat_lines
     from hockeystick.report.tables import print_pairs
 
     checked_ending(output)
@@ -96,4 +96,4 @@ def _draw(kind: str, plan: Plan, output: str, given: dict[str, Any]) -> None:
     save(figure, output)
     click.echo(f"written to {place(output)}", err=True)
     delta = None if kind == "tradeoff" else asked.get("delta", plan.delta_target)
-    print_pairs([*assumption_lines(plan), *warning_lines(plan, delta)], error=True)
+    print_pairs(caveat_lines(plan, delta), error=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import click
@@ -43,4 +42,3 @@ def reproduce(name: str | None, output: str | None, size: str) -> None:
         with progress(item.name) as say:
             paths = reproduced(item.name, output, size == "full", say)
         click.echo(f"{item.name}: {', '.join(path.name for path in paths)} ({time.perf_counter() - start:.1f} s)")
-        sys.stdout.flush()

@@ -122,13 +122,11 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
     """
     if not target:
         return delta, None
-    if target.keys() == {"epsilon"}:
-        return delta, target["epsilon"]
-    if delta is not None:
+    if delta is not None and target.keys() != {"epsilon"}:
         raise InvalidInputError(f"--delta cannot be combined with --target {cut(', '.join(target))}", "delta")
-    if target.keys() == {"epsilon", "delta"}:
-        return target["delta"], target["epsilon"]
-    return None, chosen_target(dict(target), plan)
+    if "epsilon" in target and target.keys() <= {"epsilon", "delta"}:
+        return target.get("delta", delta), target["epsilon"]
+    return None, chosen_target(target, plan)
 
 
 def _say(found: Sweep, output: str | None) -> None:

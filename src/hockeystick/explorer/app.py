@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
@@ -14,6 +13,7 @@ from hockeystick.explorer.answers import NUMBERS, answer, start
 from hockeystick.explorer.curves import Check
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.guard import Guard
+from hockeystick.plan.file import parsed_json
 from hockeystick.values.domains import one_line
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
@@ -141,10 +141,7 @@ def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
     Raises:
         InvalidInputError: the body is not a valid question.
     """
-    try:
-        question = json.loads(body)
-    except (ValueError, RecursionError):
-        raise InvalidInputError("a question must be one JSON object") from None
+    question = parsed_json(body, "a question")
     if not isinstance(question, dict):
         raise InvalidInputError("a question must be one JSON object")
     names = [question.get(key) for key in ("tab", "slot", "want")]

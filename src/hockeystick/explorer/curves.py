@@ -7,20 +7,21 @@ nothing. A bound that is infinite or unknown is ``None``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hockeystick.plan.plan import Plan, asked_delta
-from hockeystick.plan.users import refusal
 from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
-from hockeystick.report.document.curves import POINTS, last_epsilon
+from hockeystick.report.document.curves import POINTS, band_points, last_epsilon
 from hockeystick.report.document.curves import RATES as CURVE_RATES
 from hockeystick.report.profile import RATES as TABLE_RATES
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
+from hockeystick.values.band import Band
+from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import MOST_EPSILON
 from hockeystick.values.errors import UnsupportedError
 
@@ -39,8 +40,8 @@ NOISE_SPAN = 4.0  # factor by which the noise varies down and up in its curve
 Check = Callable[[], None]
 """Function called before each point of a slow curve; it raises if the page no longer waits."""
 
-Rows = list[tuple[float, float | None, float | None]]
-"""Points of a curve, each with its lower and upper end."""
+Rows = list[tuple[float, Mapping[str, float | None]]]
+"""Points of a curve, each with its ends by name."""
 
 Curve = tuple[str, Rows]
 """Label of the horizontal axis, and the points."""
@@ -65,10 +66,10 @@ def curve(plan: Plan, want: str, check: Check = lambda: None) -> dict[str, Any]:
     label, rows = CURVES[want](plan, check)
     return {
         "label": label,
-        "x": [x for x, _, _ in rows],
-        "lower": [lower for _, lower, _ in rows],
-        "upper": [upper for _, _, upper in rows],
-        "text": [(exact(x), _text(lower, round_down), _text(upper, round_up)) for x, lower, upper in rows],
+        "x": [x for x, _ in rows],
+        "lower": [ends.get("lower") for _, ends in rows],
+        "upper": [ends["upper"] for _, ends in rows],
+        "text": [(exact(x), _text(ends.get("lower"), round_down), _text(ends["upper"], round_up)) for x, ends in rows],
     }
 
 
@@ -87,22 +88,13 @@ def _delta(plan: Plan, check: Check) -> Curve:
     first = min(float(round_up(headline.quoted, QUOTED_DIGITS)), MOST_EPSILON)  # the quoted epsilon
     places = sorted({first, *(_short(at) for at in even)})
     if plan.directions.known_from_below:
-        band = plan.profile().delta(places)
-        return "epsilon", list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
-    rows: Rows = []
-    for at in places[:: POINTS // FEWER]:  # computed one by one
-        check()
-        ends = finite_ends(plan.delta(at))
-        rows.append((at, ends.get("lower"), ends["upper"]))
-    return "epsilon", rows
+        return "epsilon", _band("epsilon", places, plan.profile().delta(places))
+    return "epsilon", [(at, _ends(plan.delta, at, check)) for at in places[:: POINTS // FEWER]]
 
 
 def _attack(plan: Plan, check: Check) -> Curve:
     """Largest true-positive rate of a membership attack as a function of its false-positive rate."""
-    if plan.whole:
-        raise refusal(plan)
-    band = plan.profile().tpr(np.array(RATES))
-    return "false-positive rate", list(zip(RATES, band.lower.tolist(), band.upper.tolist(), strict=True))
+    return "false-positive rate", _band("fpr", RATES, plan.profile().tpr(np.array(RATES)))
 
 
 def _steps(plan: Plan, check: Check) -> Curve:
@@ -111,7 +103,8 @@ def _steps(plan: Plan, check: Check) -> Curve:
     At each point, the same fraction of every kind of round is run, rounded up to whole rounds.
     """
     by_steps = partly_run(plan, [number / FEWER for number in range(1, FEWER + 1)])
-    return "steps", _epsilons(by_steps.items(), asked_delta(plan, None), check)
+    delta = asked_delta(plan, None)
+    return "steps", [(steps, _ends(part.epsilon, delta, check)) for steps, part in by_steps.items()]
 
 
 def _noise(plan: Plan, check: Check) -> Curve:
@@ -125,7 +118,8 @@ def _noise(plan: Plan, check: Check) -> Curve:
     factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, FEWER).tolist()
     tried = {value, *(_short(value * factor) for factor in factors)}
     noises = sorted(noise for noise in tried if parameter.least <= noise <= parameter.most)
-    return name, _epsilons([(noise, build(noise)) for noise in noises], asked_delta(plan, None), check)
+    delta = asked_delta(plan, None)
+    return name, [(noise, _ends(build(noise).epsilon, delta, check)) for noise in noises]
 
 
 CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
@@ -137,20 +131,14 @@ CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
 """Functions that compute the curves, by name."""
 
 
-def _epsilons(plans: Iterable[tuple[float, Plan]], delta: float, check: Check) -> Rows:
-    """Rows of a curve of epsilon.
+def _band(key: str, places: Sequence[float], band: Band) -> Rows:
+    return [(row[key], row) for row in band_points(key, places, band)]
 
-    Each row belongs to a pair of a position and a plan; it holds the position and the bounds on the plan's epsilon.
 
-    Raises:
-        UnsupportedError: no guarantee is proved for a plan.
-    """
-    rows: Rows = []
-    for at, plan in plans:
-        check()
-        ends = finite_ends(plan.epsilon(delta))
-        rows.append((at, ends.get("lower"), ends["upper"]))
-    return rows
+def _ends(quantity: Callable[[float], Answer], at: float, check: Check) -> Mapping[str, float | None]:
+    """Ends of a plan's epsilon or delta at one point of a curve, after the check."""
+    check()
+    return finite_ends(quantity(at))
 
 
 def _text(value: float | None, rounding: Callable[[float, int], str]) -> str | None:

@@ -34,7 +34,7 @@ class Explorer:
     """
 
     def __init__(self, plan: Plan | None, name: str, port: int | None) -> None:
-        need_server()
+        need("the page", {"starlette": "starlette", "uvicorn": "uvicorn"}, "explore")
         import uvicorn
 
         from hockeystick.explorer.app import Lanes, application
@@ -134,15 +134,6 @@ def explore(plan: Plan | None = None, *, port: int | None = None, browser: bool 
     if browser:
         served.open()
     return served
-
-
-def need_server() -> None:
-    """Raise an error before any computation if a server package is missing.
-
-    Raises:
-        HockeystickError: starlette or uvicorn is missing.
-    """
-    need("the page", {"starlette": "starlette", "uvicorn": "uvicorn"}, "explore")
 
 
 def _listening(port: int | None) -> socket.socket:

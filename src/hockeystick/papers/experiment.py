@@ -17,7 +17,7 @@ from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling.without_replacement import WithoutReplacement
-from hockeystick.plot import BRACKET, Bracket, Line, Panel
+from hockeystick.plot import BRACKET, Line, Panel
 from hockeystick.plot.asked import Asked, ask
 from hockeystick.plot.plans import EPSILON, ROUNDS
 from hockeystick.questions.parameters import of_plan
@@ -229,7 +229,7 @@ def panel(table: Table, x: str, ylabel: str, **more: Any) -> Panel:
             two_sided = any(low > 0 for low in lower)
             shown.append(line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None))
     own = table.where(method=CERTIFIED)
-    band = Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
+    band = Line(BRACKET, own.numbers(x), own.numbers("value"), own.numbers("lower"))
     return Panel(XLABELS[x], ylabel, shown, band, **more)
 
 

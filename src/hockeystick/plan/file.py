@@ -6,7 +6,7 @@ same plan: floats are written with the shortest digits that give the same double
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from functools import partial
@@ -90,7 +90,7 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> 
     try:
         text = _decoded(content)
         syntax = syntax or (JSON if text.lstrip().startswith("{") else TOML)
-        data = _parsed_json(text) if syntax == JSON else _parsed_toml(text)
+        data = parsed_json(text, "a plan") if syntax == JSON else _parsed_toml(text)
         if not isinstance(data, dict):
             raise InvalidInputError(f"a plan must be a table of keys (in JSON: an object); received {shown(data)}")
         return plan_from_dict(data)
@@ -298,13 +298,20 @@ def _check_toml_size(text: str) -> None:
             )
 
 
-def _parsed_json(text: str) -> Any:
+def parsed_json(text: str | bytes, what: str, whole: Callable[[str], int] = int) -> Any:
+    """Return the value that a text in JSON denotes; ``what`` names the expected content in a message.
+
+    ``whole`` reads the digits of a whole number.
+
+    Raises:
+        InvalidInputError: the text is not JSON, is nested too deeply, or has a key twice in one object.
+    """
     import json
 
     try:
-        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant, parse_int=whole)
     except RecursionError:
-        raise InvalidInputError("not a plan: objects or lists nested too deeply") from None
+        raise InvalidInputError(f"not {what}: objects or lists nested too deeply") from None
     except InvalidInputError:
         raise
     except ValueError as error:  # JSONDecodeError, or a number of thousands of digits
@@ -321,7 +328,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise InvalidInputError(f"not valid JSON: {name} is not a JSON number; every number in a plan is finite")
+    raise InvalidInputError(f"not valid JSON: {name} is not a JSON number; every number is finite")
 
 
 def toml_text(keys: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from hockeystick.plot.files import checked_ending as checked_ending
 from hockeystick.plot.files import need_matplotlib as need_matplotlib
 from hockeystick.plot.files import save
 from hockeystick.plot.panel import BRACKET as BRACKET
-from hockeystick.plot.panel import Bracket as Bracket
 from hockeystick.plot.panel import Line as Line
 from hockeystick.plot.panel import Mark as Mark
 from hockeystick.plot.panel import Panel as Panel

@@ -30,9 +30,7 @@ class Asked:
     reason: str = ""
 
 
-def ask(
-    plan: Plan, quantity: str, at: float, accountant: str = "auto", gap: float | None = None, **options: float
-) -> Asked:
+def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
     """Ask an accountant for a plan's epsilon or delta; an unsupported plan gives a reason instead of an exception.
 
     Args:
@@ -40,13 +38,12 @@ def ask(
         quantity: ``"epsilon"`` or ``"delta"``.
         at: the delta at which epsilon is computed, or the epsilon at which delta is.
         accountant: name of the accountant.
-        gap: largest width of the interval, for an accountant that can be asked for one.
         options: options of the accountant.
     """
     start = time.process_time()
     try:
         asked = plan.epsilon if quantity == "epsilon" else plan.delta
-        answer: Answer | DeltaAnswer = asked(at, accountant=accountant, gap=gap, proof=False, **options)
+        answer: Answer | DeltaAnswer = asked(at, accountant=accountant, gap=None, proof=False, **options)
     except UnsupportedError as error:
         return Asked(math.nan, math.nan, math.nan, time.process_time() - start, str(error))
     seconds = time.process_time() - start

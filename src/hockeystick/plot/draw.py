@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.plot.files import blank
-from hockeystick.plot.panel import Bracket, Line, Mark, Panel
+from hockeystick.plot.panel import Line, Mark, Panel
 from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, DASHES, GREY, Style, style_of
 
 if TYPE_CHECKING:
@@ -117,9 +117,9 @@ def _line(axes: Axes, panel: Panel, line: Line, style: Style, width: float, posi
     return handle
 
 
-def _bracket(axes: Axes, bracket: Bracket) -> Any:
+def _bracket(axes: Axes, bracket: Line) -> Any:
     """Draw a band and the lines along its two edges, so that even a very narrow band is visible."""
-    x, lower, upper = (np.asarray(end, dtype=np.float64) for end in (bracket.x, bracket.lower, bracket.upper))
+    x, lower, upper = (np.asarray(end, dtype=np.float64) for end in (bracket.x, bracket.lower, bracket.y))
     upper = np.where(np.isfinite(upper), upper, np.nan)
     axes.fill_between(x, lower, upper, color=CERTIFIED.colour, alpha=0.25, linewidth=0, zorder=3.5)
     axes.plot(x, lower, color=BLACK, linewidth=BRACKET_WIDTH, zorder=3.6)
@@ -131,15 +131,7 @@ def _bracket(axes: Axes, bracket: Bracket) -> Any:
 
 def _guide(axes: Axes, guide: Line) -> None:
     axes.plot(guide.x, guide.y, color=GREY, linewidth=0.6, zorder=2)
-    axes.annotate(
-        guide.label,
-        (guide.x[-1], guide.y[-1]),
-        xytext=(2.0, 0.0),
-        textcoords="offset points",
-        va="center",
-        fontsize=6.5,
-        color=GREY,
-    )
+    _note(axes, guide.label, (guide.x[-1], guide.y[-1]), (2.0, 0.0), va="center", fontsize=6.5, color=GREY)
 
 
 def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
@@ -147,18 +139,15 @@ def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     if not (left <= point.x <= right and bottom <= point.y <= top):
         return
-    side = -1 if panel.rising else 1
+    side, beside = (-1, "right") if panel.rising else (1, "left")
     axes.plot([point.x], [point.y], "o", color=BLACK, markersize=4.0, zorder=5, clip_on=False)
-    axes.annotate(
-        point.text,
-        (point.x, point.y),
-        xytext=(side * BESIDE, BESIDE),
-        textcoords="offset points",
-        ha="right" if panel.rising else "left",
-        va="bottom",
-        fontsize=7.5,
-        zorder=5,
-    )
+    offset = side * BESIDE, BESIDE
+    _note(axes, point.text, (point.x, point.y), offset, ha=beside, va="bottom", fontsize=7.5, zorder=5)
+
+
+def _note(axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], **style: Any) -> None:
+    """Write a text beside a point, ``offset`` points of print away from it."""
+    axes.annotate(text, at, xytext=offset, textcoords="offset points", **style)
 
 
 def _alone(y: Array) -> list[int]:

@@ -37,23 +37,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Bracket:
-    """Certified interval at each position: ``lower <= truth <= upper``.
-
-    Attributes:
-        label: label in the legend.
-        x: positions on the horizontal axis.
-        lower: certified lower bounds.
-        upper: certified upper bounds.
-    """
-
-    x: Sequence[float]
-    lower: Sequence[float]
-    upper: Sequence[float]
-    label: str = BRACKET
-
-
-@dataclass(frozen=True)
 class Mark:
     """Mark at a point to quote, with a label.
 
@@ -76,7 +59,7 @@ class Panel:
         xlabel: label of the horizontal axis, with its unit.
         ylabel: label of the vertical axis, with its unit.
         lines: lines in drawing order.
-        bracket: certified band, drawn over the lines.
+        bracket: line of certified upper bounds with its lower bounds, drawn as a band over the lines.
         xscale: ``"linear"`` or ``"log"``.
         yscale: ``"linear"`` or ``"log"``.
         xlim: range of the horizontal axis; ``None`` for the range of the data.
@@ -93,7 +76,7 @@ class Panel:
     xlabel: str
     ylabel: str
     lines: Sequence[Line] = ()
-    bracket: Bracket | None = None
+    bracket: Line | None = None
     xscale: Scale = "linear"
     yscale: Scale = "linear"
     xlim: tuple[float, float] | None = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hockeystick.plan.plan import Plan, asked_delta
 from hockeystick.plot.asked import ask
 from hockeystick.plot.draw import plain
-from hockeystick.plot.panel import Bracket, Line, Mark, Panel
+from hockeystick.plot.panel import BRACKET, Line, Mark, Panel
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.document.curves import LEAST_RATE
 from hockeystick.report.profile import MOST_VALUES
@@ -59,7 +60,7 @@ def curve_panel(
         EPSILON,
         DELTA,
         [_asked_line(name, x, "delta", [(plan, epsilon) for epsilon in x]) for name in accountants],
-        Bracket(x, band.lower.tolist(), band.upper.tolist()),
+        Line(BRACKET, x, band.upper.tolist(), band.lower.tolist()),
         yscale="log",
         xlim=(x[0], x[-1]),
         ylim=(max(floor / 3, 1e-300), None),
@@ -95,7 +96,7 @@ def steps_panel(plan: Plan, delta: float | None = None, points: int = POINTS, ac
         ROUNDS,
         f"{EPSILON} at $\\delta$ = {plain(target)}",
         [_asked_line(name, x, "epsilon", asked) for name in accountants],
-        Bracket(x, certified.lower or [math.nan] * len(x), certified.y),
+        replace(certified, label=BRACKET, lower=certified.lower or [math.nan] * len(x)),
         xlim=(0, max(x[-1], 2.0)),  # keeps the mark of a single round inside the axes
         ylim=(0, 1.25 * highest if alone else None),  # keeps the mark below the upper edge
         whole=True,
@@ -123,7 +124,7 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
         FPR,
         TPR if logarithmic else FNR,
         [Line("guessing", x, x if logarithmic else [1 - at for at in x], style="basic")],
-        Bracket(x, band.lower.tolist(), band.upper.tolist(), "certified bracket of the best attack"),
+        Line(f"{BRACKET} of the best attack", x, band.upper.tolist(), band.lower.tolist()),
         xscale="log" if logarithmic else "linear",
         yscale="log" if logarithmic else "linear",
         xlim=(low, high),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hockeystick.plan.plan import Plan
 from hockeystick.plot.draw import drawn
-from hockeystick.plot.panel import Line, Panel
+from hockeystick.plot.panel import Panel
 from hockeystick.plot.plans import LEAST_DELTA, POINTS, curve_panel, reach, steps_panel, tradeoff_panel
 from hockeystick.plot.style import OTHERS
 from hockeystick.values.domains import choice, cut, shown
@@ -154,7 +154,7 @@ def _figure(panels: Sequence[Panel], labels: Sequence[str]) -> Figure:
     for number, band in enumerate(bands):
         label = named[number] if named else f"plan {number + 1}"
         unique = label if label not in named[:number] else f"{label} ({number + 1})"
-        lines.append(Line(unique, band.x, band.upper, band.lower))
+        lines.append(replace(band, label=unique))
     ends = [panel.xlim for panel in panels if panel.xlim is not None]
     floors = [panel.ylim[0] for panel in panels if panel.ylim[0] is not None]
     low = min(floors, default=None)

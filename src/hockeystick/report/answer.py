@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.users import USER
 from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.kinds import Found
@@ -39,9 +39,7 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     'epsilon <= 6.91 at delta = 1e-6'
     """
     headline = f"epsilon {_relation(bound)} at delta = {exact(delta)}{_noise(plan)}"
-    judged = _judged(plan.published or {}, delta, bound)
-    scale = [] if bound.guarantee == "estimate" else scale_lines(plan, bound.quoted)
-    return Answer(headline, (*_lines(plan, bound, delta, judged, scale), *_way_out(plan, delta)))
+    return Answer(headline, (*_lines(plan, bound, delta), *_way_out(plan, delta)))
 
 
 def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
@@ -62,8 +60,11 @@ def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
 def epsilon_under(plan: Plan, scheme: type[Sampling], delta: float) -> Bound | None:
     """Return the epsilon that the same training would have under another sampling scheme.
 
-    The result is ``None`` if the plan lacks a parameter of the scheme, or if no guarantee is proved for it.
+    The result is ``None`` if the plan has no sampling or no other scheme than this one, if it lacks a parameter of the
+    scheme, or if no guarantee is proved for the scheme.
     """
+    if {item.sampling.name for item in plan.rounds} <= {NoSampling.name, scheme.name}:
+        return None
     from hockeystick.questions.samplings import resampled  # imported late: other answers load no searches
 
     try:
@@ -127,23 +128,21 @@ def interval_said(bound: Said) -> str:
     return " to ".join(dict.fromkeys([text for name, text in others if name == "lower"] + [quoted[1]]))
 
 
-def _lines(
-    plan: Plan,
-    bound: Said,
-    delta: float,
-    judged: str | None = None,
-    scale: Sequence[tuple[str, str]] = (),
-) -> list[tuple[str, str]]:
+def _lines(plan: Plan, bound: Said, delta: float) -> list[tuple[str, str]]:
+    """Lines about a bound on epsilon at ``delta``, or about a bound on a delta, which is then ``delta``."""
+    published, judged = plan.published or {}, None
     label = f"{bound.guarantee} interval" if bound.guarantee in ("certified", "proved") else bound.guarantee
     lines = [(label, interval_said(bound))]
     if bound.reason is not None:
         lines.append(("reason", bound.reason))
-    lines += [*scale, *relation_lines(plan)]
+    if not isinstance(bound, DeltaAnswer) and bound.guarantee != "estimate":
+        lines += scale_lines(plan, bound.quoted)
+        judged = verdict(published, delta, bound.ends.get("lower"), bound.quoted)
+    lines += relation_lines(plan)
     if bound.direction is not None and len(plan.adjacency.directions) > 1:
         lines.append(("direction", f"{bound.direction} (the worse direction)"))
     lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
-    claim = _published_lines(plan.published or {}, judged)
-    return [*lines, *assumption_lines(plan), *claim, *warning_lines(plan, delta)]
+    return [*lines, *plan.premises.items(), *_published_lines(published, judged), *warning_lines(plan, delta)]
 
 
 def relation_lines(plan: Plan) -> list[tuple[str, str]]:
@@ -172,28 +171,27 @@ def relation_json(plan: Plan) -> dict[str, Any]:
     return said if plan.best_of is None else {**said, "selection": plan.best_of.keys()}
 
 
-def assumption_lines(plan: Plan) -> list[tuple[str, str]]:
-    """Return a line for each assumption about the program that was run, such as how it draws batches."""
-    return list(plan.premises.items())
-
-
 def warning_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
     """Return a line for each warning about the sampling schemes and, if ``delta`` is given, about this delta."""
     return [("warning", text) for text in warnings_of(plan.samplings, delta)]
 
 
+def caveat_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
+    """Return a line for each assumption about the program that was run, then the lines of :func:`warning_lines`."""
+    return [*plan.premises.items(), *warning_lines(plan, delta)]
+
+
 def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
     """Return the keys ``assumptions`` and ``warnings``, which every JSON answer has."""
     return {
-        "assumptions": [f"{label}: {text}" for label, text in assumption_lines(plan)],
+        "assumptions": [f"{label}: {text}" for label, text in plan.premises.items()],
         "warnings": [text for _, text in warning_lines(plan, delta)],
     }
 
 
 def plan_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
     """Return the lines that follow every number about a plan: adjacency, rounds, assumptions and warnings."""
-    rounds = ("rounds", rounds_said(plan))
-    return [*relation_lines(plan), rounds, *assumption_lines(plan), *warning_lines(plan, delta)]
+    return [*relation_lines(plan), ("rounds", rounds_said(plan)), *caveat_lines(plan, delta)]
 
 
 def plan_json(plan: Plan, delta: float | None, guarantee: str | None = None) -> dict[str, Any]:
@@ -202,7 +200,7 @@ def plan_json(plan: Plan, delta: float | None, guarantee: str | None = None) -> 
     return {**relation_json(plan), **held, **caveats_json(plan, delta)}
 
 
-def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[tuple[str, str]]:
+def _published_lines(published: Mapping[str, Any], judged: Verdict | None) -> list[tuple[str, str]]:
     """Lines with the epsilon that a source claims for the plan, the verdict on this claim, and the plan's note.
 
     The note often says how batches are made.
@@ -215,21 +213,10 @@ def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[t
         origin = [one_line(str(published[key])) for key in ("accountant", "source") if published.get(key)]
         lines.append(("published", f"{text} ({'; '.join(origin)})" if origin else text))
     if judged is not None:
-        lines.append(("the claim is", judged))
+        lines.append(("the claim is", judged.value + _PLACES.get(judged, "")))
     if published.get("note"):
         lines.append(("note", one_line(str(published["note"]))))
     return lines
-
-
-def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | None:
-    """Verdict on the epsilon that a source claims for the plan.
-
-    There is none if the source claims nothing at this delta, if ``bound`` is an estimate, or if its ends do not decide.
-    """
-    if bound.guarantee == "estimate":
-        return None
-    found = verdict(published, delta, bound.ends.get("lower"), bound.quoted)
-    return None if found is None else found.value + _PLACES.get(found, "")
 
 
 def settings_said(settings: Mapping[str, Any]) -> str:

@@ -55,6 +55,4 @@ def audit_asked(
 ) -> Found:
     """Answer ``hockeystick audit``."""
     found = plan.audit(canaries, guesses, correct, significance)
-    if delta is not None:
-        found.epsilon_below(delta)  # refuses an invalid delta
     return Found(found, lambda: audit_json(plan, found, delta), lambda: print_answer(audit_answer(plan, found, delta)))

@@ -13,7 +13,7 @@ from hockeystick.questions.ledger.entries import RUN, VOID
 from hockeystick.questions.ledger.ledger import RESERVED, Price, Receipt, Standing
 from hockeystick.questions.ledger.state import WHOLE, State, within
 from hockeystick.questions.ledger.verification import Verification
-from hockeystick.report.answer import MAX_CLAUSE, Answer, assumption_lines, caveats_json, settings_said, warning_lines
+from hockeystick.report.answer import MAX_CLAUSE, Answer, caveat_lines, caveats_json, settings_said
 from hockeystick.report.document.wording import settings_of
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import MAX_COUNT, cut, one_line
@@ -35,15 +35,17 @@ def standing_answer(standing: Standing) -> Answer:
         left = ", ".join(f"{name} {_down(budget.remaining(state.left(WHOLE, name)))}" for name in state.regions)
         lines.append(("regions", f"{left} remains"))
     given_back = f", {standing.voids} voided" if standing.voids else ""
+    unit = one_line(standing.begun["unit"])
     lines += [
-        ("adjacency", f"{budget.adjacency.value}, of a {standing.begun['unit']}"),
-        *_unit_lines(standing.begun),
+        ("adjacency", f"{budget.adjacency.value}, of a {unit}"),
         ("releases", f"{standing.releases}{given_back}"),
         ("last entry", f"{state.number}, hash {state.hash}"),
     ]
+    if unit != "record":  # prices are computed for one record, and a ledger does not see the data
+        lines.append(("condition", f"the noise of each release is relative to everything that one {unit} contributes"))
     plan = _plan(standing)
     if plan is not None:
-        lines += [*assumption_lines(plan), *warning_lines(plan, budget.delta or None)]
+        lines += caveat_lines(plan, budget.delta or None)
     lines += [(str(keys["id"])[:20], _release_said(keys, STATES[keys["state"]])) for keys in standing.last]
     return Answer(_headline(state), tuple(lines))
 
@@ -167,18 +169,6 @@ def _guarantee_said(standing: Standing) -> str:
         f"everything the budget allows together is {said}{periods}, even if releases depend on earlier results "
         f"(filter {limit.name})"
     )
-
-
-def _unit_lines(begun: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return a line with a condition on the noise if the ledger protects another unit than a record; else nothing.
-
-    Prices are computed for one record, so the noise must be relative to everything that one unit contributes. A ledger
-    does not see the data and cannot check this.
-    """
-    unit = one_line(begun["unit"])
-    if unit == "record":
-        return []
-    return [("condition", f"the noise of each release is relative to everything that one {unit} contributes")]
 
 
 def _dearest(price: Price) -> Whole:

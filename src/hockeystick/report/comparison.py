@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hockeystick.accountants import ACCOUNTANTS, Accountant
+from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.plan.plan import Plan, asked_delta
-from hockeystick.report.answer import assumption_lines, caveats_json, ends_said, finite_ends, warning_lines
+from hockeystick.report.answer import caveat_lines, caveats_json, ends_said, finite_ends
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import exact
 from hockeystick.report.tables import print_table
 from hockeystick.values import domains
-from hockeystick.values.bounds import Answer
+from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 ESTIMATED = "~"
@@ -41,16 +41,6 @@ class Entry:
     answer: Answer | None
     seconds: float
     reason: str | None = None
-
-    @property
-    def log(self) -> Answer | None:
-        """Logarithm of the answer, if it is a delta."""
-        return getattr(self.answer, "log_delta", None)
-
-    @property
-    def guarantee(self) -> str | None:
-        """Kind of guarantee of the answer, such as ``certified``; ``None`` if there is no answer."""
-        return None if self.answer is None else self.answer.guarantee
 
     @property
     def cells(self) -> tuple[str, str, str]:
@@ -94,8 +84,7 @@ def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> E
     """
     if epsilon is None:
         delta = asked_delta(plan, delta)
-    found = comparison_asked(plan, lambda text: None, delta, epsilon)
-    return Entries(sorted_entries(found.result))
+    return Entries(comparison_asked(plan, lambda text: None, delta, epsilon).result)
 
 
 def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = None, epsilon: Any = None) -> Found:
@@ -107,47 +96,40 @@ def comparison_asked(plan: Plan, say: Callable[[str], None], /, delta: Any = Non
     else:
         quantity, given, at = "delta", "epsilon", domains.epsilon(epsilon, "epsilon", "the target epsilon")
     entries = []
-    for number, accountant in enumerate(ACCOUNTANTS.values(), start=1):
-        say(f"{accountant.name} ({number} of {len(ACCOUNTANTS)})")
+    for number, accountant in enumerate(ACCOUNTANTS, start=1):
+        say(f"{accountant} ({number} of {len(ACCOUNTANTS)})")
         entries.append(_entry(plan, quantity, at, accountant))
+    entries.sort(key=_place)
+    first = entries[0].answer
+    warned = at if given == "delta" else None if first is None else first.quoted  # delta that determines the warnings
+    headline = f"{quantity} at {given} = {exact(at)}"
     return Found(
         entries,
-        lambda: comparison_json(plan, quantity, {given: at}, entries),
-        lambda: print_comparison(
-            f"{quantity} at {given} = {exact(at)}",
-            entries,
-            [*assumption_lines(plan), *warning_lines(plan, _delta({given: at}, entries))],
-        ),
+        lambda: {"quantity": quantity, given: at, "accountants": _rows(entries), **caveats_json(plan, warned)},
+        lambda: print_comparison(headline, entries, caveat_lines(plan, warned)),
     )
 
 
-def _entry(plan: Plan, quantity: str, at: float, accountant: Accountant) -> Entry:
+def _entry(plan: Plan, quantity: str, at: float, accountant: str) -> Entry:
     """Result of one accountant, epsilon at a delta or delta at an epsilon, with the time it took."""
     answer: Answer | None = None
     start = time.perf_counter()
     try:
-        if plan.whole:  # has its own route; the others refuse with its reason
-            answer = getattr(plan, quantity)(at, accountant=accountant.name)
-        else:
-            answer = getattr(accountant, quantity)(plan.directions, at, None)
+        answer = getattr(plan, quantity)(at, accountant=accountant)
         reason = answer.reason
     except UnsupportedError as error:
         reason = str(error)
-    return Entry(accountant.name, answer, time.perf_counter() - start, reason)
+    return Entry(accountant, answer, time.perf_counter() - start, reason)
 
 
-def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the results sorted by guarantee, from the strongest, and then by number; refusals come last.
+def _place(entry: Entry) -> tuple[int, bool, float]:
+    """Sort key of the table: by guarantee, from the strongest, and then by number; refusals come last.
 
     The recommended accountant ``auto`` comes first among the results with its guarantee.
     """
-
-    def key(entry: Entry) -> tuple[int, bool, float]:
-        if entry.answer is None:
-            return len(_ORDER), True, 0.0
-        return _ORDER.index(entry.answer.guarantee), entry.name != _FIRST, entry.answer.quoted
-
-    return sorted(entries, key=key)
+    if entry.answer is None:
+        return len(_ORDER), True, 0.0
+    return _ORDER.index(entry.answer.guarantee), entry.name != _FIRST, entry.answer.quoted
 
 
 def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
@@ -155,7 +137,7 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
     rows: list[Sequence[str]] = [("accountant", "guarantee", "lower", "estimate", "upper", "seconds")]
     remarks: list[tuple[str, str]] = []
     refused: list[tuple[str, str]] = []
-    for entry in sorted_entries(entries):
+    for entry in entries:
         if entry.answer is not None:
             rows.append((entry.name, entry.answer.guarantee, *entry.cells, f"{entry.seconds:.3f}"))
         if entry.reason:
@@ -163,27 +145,14 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
     print_table(headline, rows, {0, 1}, [("Remarks", remarks), ("Not answered", refused)], caveats)
 
 
-def _delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
-    """Return the delta of a comparison, which determines its warnings.
-
-    It is the given delta, or else the delta that the first accountant in the sorted table found.
-    """
-    answers = [entry.answer.quoted for entry in sorted_entries(entries) if entry.answer is not None]
-    return at.get("delta", answers[0] if answers else None)
-
-
-def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the object that ``hockeystick compare --json`` prints; infinite ends are ``None``, with a ``reason``."""
-    rows = [
-        {
-            "name": entry.name,
-            "guarantee": entry.guarantee,
-            **({} if entry.answer is None else finite_ends(entry.answer)),
-            **({} if entry.log is None else {"log_delta": finite_ends(entry.log)}),
-            "seconds": entry.seconds,
-            "reason": entry.reason,
-        }
-        for entry in sorted_entries(entries)
-    ]
-    caveats = caveats_json(plan, _delta(at, entries))
-    return {"quantity": quantity, **at, "accountants": rows, **caveats}
+def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Rows of the JSON answer; an infinite end is ``None``, with a ``reason``."""
+    rows = []
+    for entry in entries:
+        row: dict[str, Any] = {"name": entry.name, "guarantee": None}
+        if entry.answer is not None:
+            row |= {"guarantee": entry.answer.guarantee, **finite_ends(entry.answer)}
+        if isinstance(entry.answer, DeltaAnswer):
+            row["log_delta"] = finite_ends(entry.answer.log_delta)
+        rows.append({**row, "seconds": entry.seconds, "reason": entry.reason})
+    return rows

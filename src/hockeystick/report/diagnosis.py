@@ -15,7 +15,5 @@ def diagnosis_answer(found: Diagnosis) -> Answer:
     if not found.sound:
         headline = f"NOT sound: {len(found.failures)} assumptions of the certificate do not hold on this machine"
     lines = [("failed", failure) for failure in found.failures]
-    for name, largest in found.measured.items():
-        error = round_up(largest)
-        lines.append((name, f"{error} of {ULPS} units in the last place"))
+    lines += [(name, f"{round_up(error)} of {ULPS} units in the last place") for name, error in found.measured.items()]
     return Answer(headline, (*lines, ("hockeystick", __version__), *found.versions.items()))

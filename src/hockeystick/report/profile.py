@@ -66,22 +66,19 @@ def profile_json(
 
 def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
     """Return the object of :func:`profile_json` as text, with numbers rounded outward."""
-    lines = []
-    for key, label in (("mu", "mu (Gaussian DP)"), ("regret", "regret of mu"), ("advantage", "advantage")):
-        if key in found:
-            lines.append((label, ends(found[key])))
-    if "advantage" in found:
-        lines.append(
-            ("correct guesses", f"at most {half_up(found['advantage']['upper'])} of two equally likely answers")
-        )
-    for row in found.get("tpr", []):
-        lines.append((f"tpr at fpr {exact(row['fpr'])}", ends(row)))
-    if found.get("tpr"):
-        lines.append(
-            ("reconstruction", "succeeds at most with the tpr whose fpr is the success probability of guessing")
-        )
     if "refused" in found:
-        lines.append(("error rates", found["refused"]))
+        lines = [("error rates", found["refused"])]
+    else:
+        lines = [
+            ("mu (Gaussian DP)", ends(found["mu"])),
+            ("regret of mu", ends(found["regret"])),
+            ("advantage", ends(found["advantage"])),
+            ("correct guesses", f"at most {half_up(found['advantage']['upper'])} of two equally likely answers"),
+            *((f"tpr at fpr {exact(row['fpr'])}", ends(row)) for row in found["tpr"]),
+        ]
+        if found["tpr"]:
+            means = "succeeds at most with the tpr whose fpr is the success probability of guessing"
+            lines.append(("reconstruction", means))
     lines += [(f"epsilon at delta {exact(row['delta'])}", ends(row)) for row in found["epsilon"]]
     lines += [(f"delta at epsilon {exact(row['epsilon'])}", ends(row)) for row in found["delta"]]
     for group in found["groups"]:

@@ -12,14 +12,13 @@ from hockeystick.questions.remaining import Remaining, remaining
 from hockeystick.report.answer import (
     MAX_CLAUSE,
     Answer,
-    assumption_lines,
+    caveat_lines,
     finite_ends,
     interval_said,
     plan_json,
     relation_lines,
     rounds_said,
     settings_said,
-    warning_lines,
 )
 from hockeystick.report.kinds import Found
 from hockeystick.report.rounding import exact
@@ -53,7 +52,7 @@ def remaining_answer(plan: Plan, found: Remaining) -> Answer:
         ("repeated", _repeated(found)),
     ]
     samplings = plan.with_rounds([*plan.rounds, found.more])
-    return Answer(headline, (*lines, *assumption_lines(samplings), *warning_lines(samplings, target.delta)))
+    return Answer(headline, (*lines, *caveat_lines(samplings, target.delta)))
 
 
 def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:

@@ -129,9 +129,6 @@ def written(value: Decimal | float) -> str:
         return "infinite" if value > 0 else "-infinite"
     if not value:
         return "0"
-    lead = value.adjusted()
-    if PLAIN[0] <= lead < PLAIN[1]:
+    if PLAIN[0] <= value.adjusted() < PLAIN[1]:
         return f"{value:f}"
-    sign, digits, _ = value.as_tuple()
-    text = "".join(map(str, digits))
-    return f"{'-' * sign}{text[0]}{'.' * (len(text) > 1)}{text[1:]}e{lead}"
+    return f"{value:e}".replace("e+", "e")

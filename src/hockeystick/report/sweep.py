@@ -27,8 +27,8 @@ def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
 
 def caveat_lines(sweep: Sweep) -> list[tuple[str, str]]:
     """Return a line for each assumption and each warning of the rows."""
-    said = [tuple(text.split(": ", 1)) for text in sweep.assumptions]
-    return [*((label, text) for label, text in said), *(("warning", text) for text in sweep.warnings)]
+    said = [text.partition(": ") for text in sweep.assumptions]
+    return [*((label, text) for label, _, text in said), *(("warning", text) for text in sweep.warnings)]
 
 
 def _unanswered(sweep: Sweep) -> list[tuple[str, str]]:

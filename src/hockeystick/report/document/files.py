@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
+from hockeystick.plan.file import parsed_json
 from hockeystick.report.document.markdown import FENCE, markdown
 from hockeystick.report.document.page import ISLAND, page
 from hockeystick.report.document.wording import report_blocks
@@ -53,23 +54,9 @@ def record_in(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_whole)
-    except RecursionError:
-        raise InvalidInputError("not an answer of hockeystick: nested too deeply") from None
-    except InvalidInputError:
-        raise
-    except ValueError as error:
-        raise InvalidInputError(f"its numbers are not valid JSON: {one_line(str(error))}") from None
+    found = parsed_json(text, "an answer of hockeystick", _whole)
     if not isinstance(found, dict):
         raise InvalidInputError("its numbers are no JSON object")
-    return found
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise InvalidInputError("its numbers have a key twice, so that two readers may find two values")
     return found
 
 
@@ -79,7 +66,3 @@ def _whole(digits: str) -> int:
     except OverflowError:
         raise InvalidInputError(f"it holds a number of {len(digits)} digits, which no answer of ours has") from None
     return number
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise InvalidInputError(f"its numbers are not valid JSON: {name} is no JSON number")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import platform
 from functools import cache
 
+from hockeystick.numerics.doctor import doctor
 from hockeystick.values.version import __version__
+
+_examined = cache(doctor)
+"""Diagnosis of this machine, made once per process."""
 
 
 def made(date: str | None = None) -> dict[str, str]:
@@ -18,23 +21,10 @@ def made(date: str | None = None) -> dict[str, str]:
     >>> made("2026-01-31")["date"]
     '2026-01-31'
     """
-    import numpy
-    import scipy
-
+    found = _examined()
     return {
         "date": date or datetime.datetime.now(datetime.UTC).date().isoformat(),
         "hockeystick": __version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "machine": f"{platform.system()} {platform.machine()}",
-        "doctor": _diagnosis(),
+        **{name: found.versions[name] for name in ("python", "numpy", "scipy", "machine")},
+        "doctor": found.summary,
     }
-
-
-@cache
-def _diagnosis() -> str:
-    """Return the result of the check of the elementary functions, which runs once per process."""
-    from hockeystick.numerics.doctor import doctor
-
-    return doctor().summary

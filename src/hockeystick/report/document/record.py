@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any
 
 from hockeystick.plan.plan import Plan, asked_delta
-from hockeystick.plan.sampling import NoSampling
 from hockeystick.plan.sampling.registry import SAMPLINGS
 from hockeystick.report.answer import MAX_CLAUSE, epsilon_under, finite_ends, plan_json
 from hockeystick.report.document.curves import RATES, Points, band_points, delta_points, steps_points
@@ -118,11 +117,7 @@ def _row(delta: float, bound: Answer) -> dict[str, Any]:
 
 def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
     """Epsilon of the plan's training under every other sampling scheme for which a guarantee is proved."""
-    own = {item.sampling.name for item in plan.rounds}
-    if own == {NoSampling.name}:
-        return []
-    others = [kind for kind in SAMPLINGS if own - {NoSampling.name} != {kind.name}]
-    bounds = [(kind.name, epsilon_under(plan, kind, delta)) for kind in others]
+    bounds = [(kind.name, epsilon_under(plan, kind, delta)) for kind in SAMPLINGS]
     return [
         {"scheme": name, **finite_ends(bound), "guarantee": bound.guarantee}
         for name, bound in bounds

@@ -84,8 +84,7 @@ def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any]
 
     The result is ``None`` if the plan has no sampling or already uses this scheme, or if no bound is proved.
     """
-    own = {item.sampling.name for item in plan.rounds}
-    if own == {NoSampling.name} or kind.name in own - {NoSampling.name}:
+    if kind.name in {item.sampling.name for item in plan.rounds} - {NoSampling.name}:
         return None
     bound = epsilon_under(plan, kind, delta)
     return None if bound is None else dict(finite_ends(bound))
@@ -93,8 +92,8 @@ def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any]
 
 def _people(plan: Plan, delta: float, records: float) -> dict[str, Any]:
     size = domains.whole(records, "records_per_person", "most records of one person", least=1)
-    upper = float(replace(plan, unit=USER, records_per_unit=size).epsilon(delta).quoted)
-    return {"records": size, "upper": upper if upper < float("inf") else None}
+    bound = replace(plan, unit=USER, records_per_unit=size).epsilon(delta)
+    return {"records": size, "upper": finite_ends(bound)["upper"]}
 
 
 def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int) -> Iterator[str]:

@@ -84,7 +84,10 @@ def verified(text: str) -> Verdict:
     if stated.get(CHECKSUM) != digest(content):
         found.append("checksum: it does not match the numbers in the file; some were changed afterwards")
     if form != JSON:  # in JSON all text was compared already, and white space may differ
-        found += _words(text, form, again if found else stated)
+        if stated["answer"] != REPORT:
+            raise InvalidInputError(f"an answer of the kind {stated['answer']!r} is JSON; received {form}", "answer")
+        # A confirmed number may differ from the recomputed one within the tolerance and be rounded to other digits.
+        found += changed_lines(text, report_text(again if found else stated, form))
     if found and older:
         found.append(f"version: made by hockeystick {version}, recomputed by {__version__}, which may differ")
     open_ends = () if found else tuple(_unverified(stated, older))
@@ -155,17 +158,6 @@ def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
         if key in item
     }
     return {**named, **plan.get("published", {})}
-
-
-def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
-    """Messages about the lines of a report that differ from the lines rendered from ``record``.
-
-    The record is the file's own if all its numbers were confirmed, and the recomputed one otherwise. A confirmed number
-    may differ from the recomputed one within the tolerance, and might then be rounded to other digits.
-    """
-    if record["answer"] != REPORT:
-        raise InvalidInputError(f"an answer of the kind {record['answer']!r} is JSON; received {form}", "answer")
-    return list(changed_lines(text, report_text(record, form)))
 
 
 def _compared(answer: dict[str, Any]) -> dict[str, Any]:
