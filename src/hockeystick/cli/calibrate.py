@@ -29,7 +29,7 @@ TARGET_FLAGS = {
 """Help of each target option, by its name without dashes."""
 
 INSTEAD = {"sample_rate": "batch_size", "batch_size": "sample_rate", "steps": "epochs", "epochs": "steps"}
-"""The alternative flag for a parameter: if it is given, the free one may be left out."""
+"""Parameter that replaces another parameter in ``hs.dp_sgd``; a plan has one of the two."""
 
 target_options = with_options(
     *(number_option(f"--{key}", type=number(key), help=text) for key, text in TARGET_FLAGS.items())

@@ -1,7 +1,4 @@
-"""Exit of the command: with status 0, or with one line on standard error and the status of the error.
-
-This status is 2 for bad input and 1 for any other error.
-"""
+"""Exit of the command: status 0, or one line on standard error with status 2 for bad input and 1 for other errors."""
 
 from __future__ import annotations
 
@@ -22,14 +19,15 @@ PROGRAM = "hockeystick"
 BAD_INPUT, FAILURE = 2, 1  # exit statuses
 
 INTERRUPTED = 130
-"""The status of a command that was interrupted, as a shell has it: 128 and the number of the signal."""
+"""Exit status of an interrupted command: 128 plus the number of the signal, as in shells."""
 
 UNREAD = 141
-"""The status of a command whose output nobody reads to its end, as in ``hockeystick compare | head -1``: that of a
-program that SIGPIPE has ended, as grep and git are, so that a script tells it from a failure."""
+"""Exit status if the reader of the output stops early, as in ``hockeystick compare | head -1``.
+
+It equals the status of a program that SIGPIPE ends, such as grep. Scripts can thereby distinguish it from a failure."""
 
 MESSAGE_LENGTH = 1000
-"""Longest message, in characters: more than the longest list of names; click may repeat an argument of any length."""
+"""Longest error message, in characters. It exceeds every list of names; click's messages may repeat long arguments."""
 
 
 class OneLineGroup(click.Group):

@@ -1,4 +1,4 @@
-"""The command ``hockeystick new``: it asks a few questions, writes a commented plan file and computes its epsilon."""
+"""The command ``hockeystick new``, which writes a commented plan file from a few answers and computes its epsilon."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAWS = {
     "laplace": "the Laplace distribution with scale {!r}",
     "gaussian": "the normal distribution with standard deviation {!r}",
 }
-"""Law of the noise, by the release."""
+"""Name of the noise distribution with a place for its parameter, by the key of the release in :data:`RELEASES`."""
 
 
 @dataclass(frozen=True, slots=True)

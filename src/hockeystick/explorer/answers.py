@@ -144,6 +144,6 @@ NUMBERS: dict[str, Callable[[Plan, Mapping[str, Any]], dict[str, Any]]] = {
     "calibrate": _calibrate,
     "copies": _copies,
 }
-"""Functions that answer all questions except curves, by name; they are faster than curves."""
+"""Functions that answer the questions for numbers, by name; curves take longer and have a thread of their own."""
 
 WANTS = (*NUMBERS, *CURVES)

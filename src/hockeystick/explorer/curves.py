@@ -132,11 +132,12 @@ CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
 
 
 def _band(key: str, places: Sequence[float], band: Band) -> Rows:
+    """Rows of a curve whose points are computed together."""
     return [(row[key], row) for row in band_points(key, places, band)]
 
 
 def _ends(quantity: Callable[[float], Answer], at: float, check: Check) -> Mapping[str, float | None]:
-    """Ends of a plan's epsilon or delta at one point of a curve, after the check."""
+    """Call ``check``, then return the ends of ``quantity(at)``, a plan's epsilon or delta, for one point of a curve."""
     check()
     return finite_ends(quantity(at))
 

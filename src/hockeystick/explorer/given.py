@@ -23,7 +23,7 @@ from hockeystick.values.domains import choice
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
 GROUPS = (("sample-rate", "batch-size"), ("epochs", "steps"))
-"""Groups of parameters of which only one gets a slider, since the others would change the same thing."""
+"""Groups of parameters that determine the same quantity; the first one that the plan has gets the slider."""
 
 LABELS = {"scale": "Noise scale", "noise": "Noise factor"}
 """Labels on the page of the parameters whose names are too short."""

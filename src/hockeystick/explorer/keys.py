@@ -61,7 +61,7 @@ SLIDERS = (
 """Sliders of DP-SGD in the order of the page; their ranges include published values and somewhat more."""
 
 SIZES = ("batch_size", "dataset_size")
-"""Keys that determine the batch size by two numbers of records."""
+"""Keys that determine the batch size and, with it, the sample rate: two numbers of records."""
 
 SCHEMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     Poisson.name: (SIZES, ("sample_rate",)),

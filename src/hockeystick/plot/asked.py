@@ -31,7 +31,7 @@ class Asked:
 
 
 def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
-    """Ask an accountant for a plan's epsilon or delta; an unsupported plan gives a reason instead of an exception.
+    """Return an accountant's answer for a plan's epsilon or delta; for an unsupported plan, the answer has the reason.
 
     Args:
         plan: the plan.

@@ -28,7 +28,7 @@ METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "
 MAX_CLAUSE = 200  # longest title, parameter or quotation, in characters; the plan in an answer has the full text
 
 _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}
-"""Text added to the verdict on a claim when the ends stand beside it."""
+"""Text that follows a verdict on a claimed epsilon and states its position relative to the bounds."""
 
 
 def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
@@ -43,7 +43,7 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
 
 
 def _way_out(plan: Plan, delta: float) -> list[tuple[str, str]]:
-    """Line with the epsilon that the plan would have if its batches were Poisson samples instead of shuffled.
+    """Return a line with the epsilon of the plan with Poisson batches instead of shuffled batches.
 
     There is no line for a plan without shuffled batches, or if that epsilon is unknown.
     """
@@ -129,7 +129,7 @@ def interval_said(bound: Said) -> str:
 
 
 def _lines(plan: Plan, bound: Said, delta: float) -> list[tuple[str, str]]:
-    """Lines about a bound on epsilon at ``delta``, or about a bound on a delta, which is then ``delta``."""
+    """Lines about a bound on epsilon at ``delta``, or about a bound on delta, whose quoted value is ``delta``."""
     published, judged = plan.published or {}, None
     label = f"{bound.guarantee} interval" if bound.guarantee in ("certified", "proved") else bound.guarantee
     lines = [(label, interval_said(bound))]

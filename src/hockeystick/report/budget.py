@@ -189,7 +189,7 @@ def _amount_said(budget: Budget, units: Whole) -> str:
 
 
 STATES = {RUN: "", VOID: "voided", RESERVED: RESERVED}
-"""Words for what became of a release."""
+"""Word for each state of a release; empty for a release that was made."""
 
 
 def _release_said(keys: Mapping[str, Any], state: str = "") -> str:

@@ -33,7 +33,7 @@ class Entry:
     Attributes:
         name: name of the accountant.
         answer: its bound or estimate; ``None`` if it refused the plan.
-        seconds: wall-clock time of the answer or refusal, which may use results cached by an earlier accountant.
+        seconds: wall-clock time of the answer or refusal; results that an earlier accountant cached shorten it.
         reason: reason for a refusal, an infinite end or a wide interval; ``None`` otherwise.
     """
 

@@ -31,8 +31,8 @@ def samplings_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, epsil
 def _print(plan: Plan, delta: float, target: float, rows: Sequence[Sampled]) -> None:
     """Print the table, and below it remarks on the schemes.
 
-    For each scheme with an epsilon, these are its assumption and loaders that satisfy it. Then come reasons for missing
-    numbers, and warnings.
+    The remarks state, for each scheme with an epsilon, its assumption and the loaders that satisfy it. Reasons for
+    missing numbers and warnings follow.
     """
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
     headline = f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}"

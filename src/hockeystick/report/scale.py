@@ -1,8 +1,8 @@
 """The meaning of an epsilon in plain words: the guesses of an attacker, and published epsilons.
 
-Let an output be drawn from P or from Q, each with probability one half. A guess which of them was used is right with
-probability at most ``(1 + TV) / 2``. Here ``TV = sup_A P(A) - Q(A)`` is the total variation. It equals delta at
-epsilon 0.
+Let an output be drawn from P or from Q, each with probability one half. A guess about which of P and Q was used is
+right with probability at most ``(1 + TV) / 2``. Here ``TV = sup_A P(A) - Q(A)`` is the total variation. It equals delta
+at epsilon 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ QUESTIONS = {
         "whether the records of one user contributed anything",
     ),
 }
-"""Question of an attacker about a record and about a user, by adjacency; one ordering alone has that of both."""
+"""Question of an attacker about a record and about a user, by adjacency.
+
+``add`` and ``remove`` have the question of ``add-or-remove``."""
 
 PUBLISHED = (
     "per user: Google's keyboard 0.994 to 13.69 at delta 1e-10 (Xu, Zhang 2024), "

@@ -25,7 +25,7 @@ class Heading(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """Sentence to quote, and a second sentence on its scope."""
+    """Sentence to quote, and a second sentence that states the scope of the first."""
 
     text: str
     below: str

@@ -17,7 +17,7 @@ from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import LEAST_DELTA, MOST_EPSILON
 
 POINTS = 49  # points of a curve: enough to show its bends, a few kilobytes in the file
-STEP_POINTS = 24  # numbers of rounds at which epsilon is computed, each by a separate query
+STEP_POINTS = 24  # points of the curve of epsilon over rounds; each point needs a separate query
 RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the delta of the report
 LEAST_RATE = 1e-4  # smallest false-positive rate of the curve of attacks
 RATES = tuple(np.geomspace(LEAST_RATE, 1.0, POINTS).tolist())

@@ -13,17 +13,21 @@ from typing import Any
 from hockeystick.values.domains import cut
 
 TOLERANCE = 1e-6
-"""Relative tolerance of a recomputed number that is no end, or lies on the safe side of one: the width of intervals."""
+"""Largest relative difference between a stated number and the recomputed one: the usual relative width of an interval.
+
+A stated end that is tighter than the recomputed end has the smaller tolerance :data:`ELSEWHERE`."""
 
 LENGTH = 90  # longest quotation of a line or a value, in characters
 
-ROUNDING = 1e-14  # relative size of a few roundings, by which equal ends may cross on another machine
+ROUNDING = 1e-14  # relative size of a few roundings; on another machine, equal lower and upper ends may cross by it
 
 ELSEWHERE = 1e-12
 """Relative change of an end that another machine's elementary functions may cause."""
 
 GIVEN = frozenset({"delta", "fpr"})
-"""Keys of the numbers at which others are stated: ends that hold there may not hold a millionth beside it."""
+"""Keys of the arguments at which bounds are stated, with tolerance :data:`ELSEWHERE`.
+
+A bound that holds at one delta may fail at a delta that is smaller by a millionth."""
 
 OPPOSITE = {"upper": "lower", "lower": "upper"}
 """Key of the opposite end of an interval."""

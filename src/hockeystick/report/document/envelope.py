@@ -1,8 +1,8 @@
 """The envelope of an answer in JSON: the keys for its question, plan, version, format and checksum.
 
-Anyone who holds the file can recompute the answer from it (``verify.py``). The checksum is not a signature: whoever
-edits a number can also update the checksum. It detects damaged files, and edits
-of digits so small that recomputation on another machine cannot detect them.
+``verify.py`` recomputes an answer from these keys. The checksum detects damaged files. It also detects edits of digits
+that are too small for recomputation on another machine to detect. The checksum is not a signature: whoever edits a
+number can also update the checksum.
 """
 
 from __future__ import annotations

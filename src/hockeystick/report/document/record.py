@@ -128,8 +128,8 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
 def _attack(plan: Plan, with_mu: bool) -> tuple[dict[str, Any], Points]:
     """Upper bounds on the success of attacks, and the points of the curve of attacks.
 
-    With ``with_mu``, the bounds include mu, which older reports state. If there are no bounds, the reason takes their
-    place, and there are no points.
+    If ``with_mu`` is true, the bounds include mu, which older reports state. If there are no bounds, the first value is
+    ``{"refused": reason}``, and there are no points.
     """
     if plan.best_of is not None:
         return {"refused": "of the best of several runs only epsilon and delta are known"}, []

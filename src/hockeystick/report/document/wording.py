@@ -75,7 +75,7 @@ OUTSIDE = (
     "Nothing else was released about the same people, or another plan accounts for it. The epsilons and deltas of all "
     "releases add up.",
 )
-"""Conditions that an accountant cannot see and the signer must check."""
+"""Conditions that the computation cannot check and the signer must check."""
 
 
 ATTACKS: Mapping[str, tuple[str, str]] = {
@@ -83,7 +83,7 @@ ATTACKS: Mapping[str, tuple[str, str]] = {
     "replace-one": ("with the second content", "with the first content"),
     "zero-out": ("without contributions", "with contributions"),
 }
-"""Records, or users, about whom the alarm of an attacker is wrong, and those about whom it is right, by adjacency."""
+"""Subjects of an attacker's false alarms and of right alarms, by adjacency; the subjects are records or users."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[blocks.Block]:
