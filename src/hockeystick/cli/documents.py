@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 UNSOUND = 3  # exit status for a file with a statement that recomputation does not confirm
 MOST_BYTES = 50_000_000
-"""Largest file verified, in bytes: the report of the largest plan holds that plan twice and its numbers."""
+"""Largest size in bytes of a file that is verified, above that of the report of the largest plan."""
 
 
 @click.command()

@@ -171,7 +171,7 @@ def _read(plan: str) -> Plan:
 
 @contextmanager
 def flag_names() -> Iterator[None]:
-    """Context manager in which the message of an error about a key names the flag of this key instead."""
+    """Context manager that replaces a key at the start of an error message by the flag of this key."""
     try:
         yield
     except InvalidInputError as error:

@@ -27,7 +27,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Headers of every answer: nothing is loaded from elsewhere, only own scripts run, nothing is stored."""
+"""Headers of every answer. The browser loads nothing from other servers, runs only scripts of this server, and stores
+nothing."""
 
 NO_KEY = "no key: open the address that `hockeystick explore` printed, with the part of a link from # on appended to it"
 """Message for a browser without the key of this run."""

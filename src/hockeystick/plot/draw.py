@@ -206,7 +206,7 @@ def set_log_ticks(axis: Any, low: float, high: float) -> None:
 
 
 def plain(value: float, most: float = 1e5) -> str:
-    """Return a number as readable text: ``2,000``, ``0.05``; with a power of ten if small or not below ``most``."""
+    """Return a number as readable text: ``2,000`` or ``0.05``; with a power of ten below 0.001 and from ``most`` on."""
     if value <= 0:
         return f"-{plain(-value, most)}" if value else "0"
     if 1e-3 <= value < most:

@@ -39,7 +39,7 @@ def curve_panel(
     """Return a panel of delta against epsilon: the certified band, the answers of accountants, the epsilon to quote.
 
     Args:
-        plan: what was run.
+        plan: the plan.
         start: least epsilon; 0 by default.
         stop: largest epsilon; by default the epsilon at which delta is 1e-12.
         points: number of points at which delta is computed.
@@ -109,7 +109,7 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
     """Return a panel of the smallest false-negative rate of an attack against its false-positive rate, as a band.
 
     Args:
-        plan: what was run.
+        plan: the plan.
         logarithmic: True to show the true-positive rate instead, on logarithmic axes from 1e-4, as usual for attacks.
         points: number of false-positive rates at which the curve is computed.
 

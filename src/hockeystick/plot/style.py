@@ -12,10 +12,10 @@ from typing import Any
 from hockeystick.plot.panel import BRACKET
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-"""Colours of the palette, as red, green and blue."""
+"""Colours of the palette, in hexadecimal notation."""
 
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#6E6E6E"
-"""Colours of the palette, as red, green and blue; the grey is added to it."""
+"""Further colours of the palette, in hexadecimal notation, and a grey that is not part of the palette."""
 
 DASHES: dict[str, tuple[float, ...]] = {
     "dashed": (5, 1.8),
@@ -69,7 +69,7 @@ class Style:
 
 
 CERTIFIED = Style(BLACK, "solid", "")
-"""Style of a certified band and its accountant."""
+"""Style of a certified band, and of lines through the answers of the accountant ``auto``."""
 
 STYLES = {
     BRACKET: CERTIFIED,

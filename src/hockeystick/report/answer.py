@@ -264,7 +264,7 @@ def _common(plan: Plan, bound: Said) -> dict[str, Any]:
 def epsilon_asked(
     plan: Plan, say: Callable[[str], None], /, delta: Any, accountant: Any, options: Any, gap: Any, proof: Any
 ) -> Found:
-    """Answer ``hockeystick epsilon``."""
+    """Answer the question of ``hockeystick epsilon``: an epsilon at ``delta``."""
     bound = plan.epsilon(delta, **_method(accountant, options, gap, proof))
     return Found(
         bound, lambda: epsilon_json(plan, delta, bound), lambda: print_answer(epsilon_answer(plan, delta, bound))
@@ -274,7 +274,7 @@ def epsilon_asked(
 def delta_asked(
     plan: Plan, say: Callable[[str], None], /, epsilon: Any, accountant: Any, options: Any, gap: Any, proof: Any
 ) -> Found:
-    """Answer ``hockeystick delta``."""
+    """Answer the question of ``hockeystick delta``: a delta at ``epsilon``."""
     bound = plan.delta(epsilon, **_method(accountant, options, gap, proof))
     return Found(
         bound, lambda: delta_json(plan, epsilon, bound), lambda: print_answer(delta_answer(plan, epsilon, bound))

@@ -53,6 +53,6 @@ def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
 def audit_asked(
     plan: Plan, say: Callable[[str], None], /, canaries: Any, guesses: Any, correct: Any, significance: Any, delta: Any
 ) -> Found:
-    """Answer ``hockeystick audit``."""
+    """Answer the question of ``hockeystick audit``: whether counts of guesses contradict the plan."""
     found = plan.audit(canaries, guesses, correct, significance)
     return Found(found, lambda: audit_json(plan, found, delta), lambda: print_answer(audit_answer(plan, found, delta)))

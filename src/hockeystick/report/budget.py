@@ -221,10 +221,10 @@ def _plan(standing: Standing) -> Plan | None:
 
 
 def _up(value: float) -> str:
-    """A number as text, rounded up if it has many digits and otherwise unchanged."""
+    """Return a number as text, rounded up if it has more than :data:`MAX_UNROUNDED` characters, else unchanged."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_up(value, SHOWN_DIGITS)
 
 
 def _down(value: float) -> str:
-    """A number as text, rounded down if it has many digits and otherwise unchanged."""
+    """Return a number as text, rounded down if it has more than :data:`MAX_UNROUNDED` characters, else unchanged."""
     return text if len(text := exact(value)) <= MAX_UNROUNDED else round_down(value, SHOWN_DIGITS)

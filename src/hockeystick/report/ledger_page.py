@@ -23,7 +23,7 @@ COPIES = (
     "A restored older copy of the database is consistent with itself. Keep receipts elsewhere: \u201chockeystick "
     "budget verify --receipt\u201d checks that the log contains the entry of each."
 )
-"""Limit of the verification, for the reader of the page."""
+"""Paragraph on the page about a change that verification of a ledger alone cannot detect."""
 
 
 def ledger_page(ledger: Ledger) -> str:

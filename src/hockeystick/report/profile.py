@@ -128,7 +128,7 @@ def _attacks(profile: Profile, rates: Sequence[float]) -> dict[str, Any]:
 def profile_asked(
     plan: Plan, say: Callable[[str], None], /, deltas: Any, epsilons: Any, rates: Any, groups: Any
 ) -> Found:
-    """Answer ``hockeystick profile``."""
+    """Answer the question of ``hockeystick profile``; the arguments are those of :func:`profile_json`."""
     if not all(isinstance(value, list) for value in (deltas, epsilons, rates, groups)):
         raise InvalidInputError("asked: deltas, epsilons, rates and groups must be lists")
     found = profile_json(plan, deltas, epsilons, rates, groups)

@@ -20,7 +20,7 @@ NOISE_DIGITS = 4
 
 
 def samplings_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, epsilon: Any) -> Found:
-    """Answer ``hockeystick sampling``."""
+    """Answer the question of ``hockeystick sampling``: the plan under every scheme, with the noise for ``epsilon``."""
     rows = []
     for number, row in enumerate(sampled(plan, delta, epsilon), start=1):
         say(f"{row.scheme.name} ({number} of {len(SAMPLINGS)})")

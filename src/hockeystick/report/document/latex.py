@@ -17,7 +17,7 @@ _ESCAPED = {
 """Escape sequence of each special character in LaTeX."""
 
 _POWER = r"\b(\d(?:\.\d+)?)e(-?\d{1,6})\b"
-"""Number with a power of ten, as this library prints it; a digest is too long to be taken for one."""
+"""Pattern of a number with a power of ten, as this library prints it; digests are too long to match."""
 
 _FORMULA = re.compile(
     r"epsilon <= \d(?:[\d.e-]*\d)?|\([^ ()]+, [^ ()]+\)(?=-differential)|\b(?:epsilon|delta)\b|"

@@ -30,9 +30,9 @@ def given(share: float, of: int) -> str:
 
 
 def half_up(advantage: float) -> str:
-    """Return the largest probability of guessing right between two datasets, in percent, rounded up.
+    """Return ``(1 + advantage) / 2`` in percent, rounded up.
 
-    It is ``(1 + advantage) / 2``.
+    It is the largest probability of a right guess between two equally likely datasets.
 
     >>> half_up(0.22475654)
     '61.3%'

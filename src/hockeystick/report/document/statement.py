@@ -166,6 +166,6 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
 
 
 def statement_asked(plan: Plan, say: Callable[[str], None], /, delta: Any, records: Any) -> Found:
-    """Answer ``hockeystick statement``."""
+    """Answer the question of ``hockeystick statement``; the arguments are those of :func:`statement_json`."""
     found = statement_json(plan, delta, records)
     return Found(found, lambda: found, lambda: print_paragraph(found["text"]))

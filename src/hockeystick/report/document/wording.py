@@ -25,7 +25,7 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import cut, one_line
 
 READABLE = 1e-13
-"""Largest delta too small to be read as one in so many."""
+"""Largest delta for which "1 in N" has too many digits to be readable."""
 
 MOST_ROUNDS = 40
 """Largest number of kinds of rounds in the table; the plan at the end of the report lists all."""
@@ -41,7 +41,7 @@ RELATIONS: Mapping[str, str] = {
     "(zero-out). It limits what anybody can learn about whether a record had an effect. The number of records is "
     "public.",
 }
-"""Meaning of each adjacency, for a first-time reader."""
+"""Paragraph of the report that explains each adjacency."""
 
 GUARANTEES: Mapping[str, str] = {
     "certified": "The true value lies between the two ends. The program bounds every numerical error, moves each "
@@ -52,17 +52,17 @@ GUARANTEES: Mapping[str, str] = {
     "upper bound": "The true value is at most the stated number. It may be much smaller than this number, because no "
     "lower bound is known.",
 }
-"""Meaning of each guarantee."""
+"""Paragraph of the report that explains each kind of guarantee."""
 
 COUNTED = (
     "The plan counts every released number to which one record contributes, as often as the number was released.",
     "If a record, or all records of a user together, can change one released number in several ways, the sensitivity "
     "covers all of these changes together.",
 )
-"""Further condition where no batches are drawn."""
+"""Conditions that a signer of a report checks, beside :data:`OUTSIDE`, if the plan draws no batches."""
 
 DRAWN = ("Batches are drawn as the plan says.", "The number of records may become public.")
-"""Further conditions where batches are drawn."""
+"""Conditions that a signer of a report checks, beside :data:`OUTSIDE`, if the plan draws batches."""
 
 OUTSIDE = (
     "The noise in the plan is the added noise divided by the largest change that one record can make to a result, such "
@@ -317,7 +317,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
 
 
 def _one_in(delta: float) -> str:
-    """Return a small probability as "1 in N", rounded up by rounding N down; empty if N is too long to be readable.
+    """Return a small probability as "1 in N", with N rounded down; an empty text if N is too long to be readable.
 
     >>> _one_in(1e-05), _one_in(3e-06), _one_in(1e-20)
     (' (1 in 100,000)', ' (1 in 333,333)', '')
@@ -372,6 +372,6 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[blocks.Block]:
 
 
 def _accountants(record: Mapping[str, Any]) -> str:
-    """Accountant of each stated epsilon, with the direction of adjacency in which epsilon is larger."""
+    """List the accountants of the stated epsilons, each with the direction of adjacency in which epsilon is larger."""
     said = [f"{row['accountant']}{', ' + row['direction'] if row['direction'] else ''}" for row in record["epsilon"]]
     return f"accountant {'; '.join(dict.fromkeys(said))}"
