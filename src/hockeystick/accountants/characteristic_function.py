@@ -44,7 +44,7 @@ from hockeystick.values.errors import NotApplicableError
 
 ComplexArray = npt.NDArray[np.complex128]
 
-LOG_DEAD = math.log(1e-15)  # log of a negligible |phi| or mass, about the rounding of a sum of masses
+LOG_DEAD = math.log(4e-15)  # log of a negligible |phi| or mass, about the rounding of a sum of masses
 LOG_LIGHT = -50.0  # log of the weight under P and Q below which a node is dropped
 MAX_TERMS = 4e7  # largest number of nodes of the densities times points of the outer integral: some seconds
 NO_LATTICE = (

@@ -129,7 +129,7 @@ def calibrate(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Find the value of PARAMETER at which a plan just meets a target, rounded to the safe side.
+    """Find the value of PARAMETER, rounded in the safe direction, at which a plan just meets a target.
 
     PARAMETER is noise-multiplier, scale, noise (a common factor on all noise), epsilon (of black boxes), sample-rate,
     batch-size, check-in, steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags

@@ -35,7 +35,7 @@ FLAGS = {
     "groups": "DP-SGD: number of groups that take turns (cyclic Poisson).",
     "epochs": "DP-SGD: number of passes over the data; replaces --steps.",
     "records_per_unit": "DP-SGD: maximum number of records per user; needs --unit user.",
-    "partitions_per_unit": "DP-SGD: maximum number of partitions with records of one user; needs --sampling none.",
+    "partitions_per_unit": "DP-SGD: most partitions with records of the same user; needs --sampling none.",
 }
 """Numeric flags that replace a plan file. 1e4 is a whole number, too."""
 

@@ -36,6 +36,8 @@ from hockeystick.values.interval import Ends, Interval
 
 T = TypeVar("T")  # rounds of a direction, or their composition
 
+FROM_ABOVE = 0.6  # share of the work of a call for the upper end, if the lower end has other pairs
+BEFORE_MOMENTS = 0.9  # share of the remaining work for the pair that replaces curves; the moments of all rounds follow
 LAST_RESORT = 10.0  # longest time in seconds for the moments of rounds without pairs, as no other method applies
 FAR_OUT = "outcomes with less mass than the smallest double cannot be distinguished"
 COARSE_GAP = 0.1  # relative width of the first interval for a direction that may not be the worst
@@ -154,7 +156,7 @@ def _sided(
         return bound_of(replace(found, limited=found.limited or only_curve), worst)
     from hockeystick.directions.below import attained, bracketed  # imported late, since most pairs are tight
 
-    with share():
+    with share(FROM_ABOVE):
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])
     return bound_of(bracketed(below, found, directions.why), worst)
@@ -302,7 +304,7 @@ def _asked(
         curves = cast(Composition, rounds.curves)
         if alone(rounds):
             return ask(curves, gap, RenyiEngine)
-        with share():
+        with share(BEFORE_MOMENTS):
             found = _asked(replace(rounds, curves=None), gap, engine, ask, alone)
         rough = ask(curves, gap, RenyiEngine)
         return rough if rough.upper < found.upper else replace(found, engine=f"rdp+{found.engine}")

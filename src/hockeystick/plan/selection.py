@@ -22,8 +22,8 @@ is, and whatever u is at y, the positive part of ``p f'(1 - u) - e^e q f'(1 - v)
 
     p phi(e^e q / p),   phi(r) = max(0, max_i w_i (1 - e^(-s_i) r)),
 
-a convex function of r with ``phi(0) = m``. Between 0 and the places r_j of a grid, phi is below its chords. They form a
-sum of hinges ``sum_j k_j (1 - r / r_j)_+`` with ``k_j >= 0`` and ``sum_j k_j = m``. Integrated,
+a convex function of r with ``phi(0) = m``, which is a sum of hinges ``sum_j k_j (1 - r / r_j)_+`` with ``k_j >= 0`` and
+``sum_j k_j = m``. Integrated,
 
     delta_best(e) <= sum_j k_j delta(e - log r_j).
 
@@ -33,7 +33,9 @@ also never above the bounds of Papernot and Steinke 2022 [PS22], Theorems 2 and 
 the power ``w e^(t s) r^-t t^t / (1 + t)^(1 + t)`` at one order t, and T by Renyi moments or by one point of its curve.
 
 T is bounded by ``T(u) <= min_a (e^a u + delta'(a))`` over a grid of a, where delta' is the privacy curve of Q against
-P, with ``delta'(-a) = 1 - e^-a (1 - delta(a))``.
+P, with ``delta'(-a) = 1 - e^-a (1 - delta(a))``. Finally, the hinges are moved to a grid of ``log r``. As delta is
+convex in ``e^e``, a hinge may be split between the two grid places beside it so that its mean of ``1 / r`` is kept: the
+sum can only grow.
 
 **Pure runs.** Where ``p <= e^a q`` and ``q <= e^a p`` everywhere, ``v <= e^a u`` and ``v - u <= TV <= tanh(a / 2)``. So
 the release of the best run has a pure epsilon. Under the negative binomial law it is ``(2 + eta) a`` (as in Papernot,
@@ -58,6 +60,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -104,7 +107,7 @@ SHAPE = domains.Domain("a number greater than -1 and at most 1e6", {"exclusiveMi
 """Domain of the shape of a truncated negative binomial law."""
 
 SECRET = "the number of runs is drawn anew for each release and kept secret, and only the best run is released"  # noqa: S105
-"""Assumption of every answer about a selection."""
+"""Assumption of every answer."""
 
 
 @dataclass(frozen=True)
@@ -210,19 +213,23 @@ RATES = np.concatenate([[0.0], np.geomspace(1e-15, 1.0, 3000)])
 """The ends of the strata of u: within each, w and T are replaced by their largest values."""
 
 LINES = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 72)])
-"""Magnitudes of a for the lines that bound T, relative to the epsilon at :data:`DEEP`; any values are sound.
-
-Each magnitude is taken with both signs.
-"""
+"""Values of a, of either sign and relative to the epsilon at :data:`DEEP`, for the lines that bound T; any are
+sound."""
 
 DEEP = 1e-10
-"""Delta of one run whose epsilon is the largest a of a line: where T matters, it is no smaller than this delta."""
+"""Delta of one run beyond whose epsilon there are no lines: where it matters, T is no smaller than that."""
 
 PLACES = 64
-"""Places of the grid of log r between which phi is replaced by chords."""
+"""Places of the grid of log r to which the hinges are moved."""
 
 MARGIN = 1e-7
-"""Relative accuracy of the root in epsilon; also the fall of phi that the place nearest to 0 leaves out."""
+"""Relative accuracy of the root in epsilon."""
+
+Line = tuple[float, float]
+"""The logarithms of a and b of a line ``a - b r``."""
+
+ZERO: Line = (-math.inf, -math.inf)
+"""The line that is 0 everywhere."""
 
 TESTS = np.geomspace(1e-14, 0.9, 90)
 """Levels phi of the tests tried for the lower end; any choice is sound."""
@@ -231,8 +238,8 @@ FIRST = 1 - (1 - np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)]))
 """Masses v of the set A tried for the lower end; any v is sound for which 1 - v is a double."""
 
 LEAST = 1e-300
-"""Amount added to probabilities and to sums of hinges that are rounded up: they could otherwise be lost below the range
-of a double."""
+"""Amount added to probabilities that are rounded up, and least weight of a hinge: both could otherwise be lost below
+the range of a double."""
 
 TARGET = domains.Domain(
     "0 or a number from 1e-100 to 1", {"minimum": 1e-100, "maximum": 1}, "the target delta", also=0.0
@@ -275,7 +282,7 @@ class Selection:
             for relation in both:
                 if relation not in curves:
                     curves[relation] = replace(self._one, adjacency=relation).profile()
-            sides.append(Side(direction, self._runs, *(curves[relation] for relation in both)))
+            sides.append(Side.of(direction, self._runs, *(curves[relation] for relation in both)))
         return sides
 
     def epsilon(self, delta: float, gap: float | None = None) -> Answer:
@@ -312,10 +319,7 @@ class Selection:
 
     @cached_property
     def _tests(self) -> list[tuple[Array, Array]]:
-        """Values of ``h(u, tau)``, rounded down, and of ``h(v, phi)``, rounded up, for the tests in each ordering.
-
-        The list is empty for an adjacency with one ordering of the datasets.
-        """
+        """``h(u, tau)`` rounded down and ``h(v, phi)`` rounded up, for each ordering; empty if there is only one."""
         if self.plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
             return []
         higher = 1 - FIRST[1:]
@@ -350,22 +354,32 @@ class Selection:
         )
 
 
+@dataclass(frozen=True)
 class Side:
-    """The upper bound ``delta_best(e) <= sum_j k_j delta(e - log r_j)`` in one direction.
+    """The upper bound ``delta_best(e) <= sum_j weights_j delta(e - shifts_j)`` in one direction.
 
-    Args:
+    Attributes:
         direction: direction of the release.
-        runs: the law of the number of runs.
+        weights: shape (n,), k_j, with sum m.
+        shifts: shape (n,), log r_j.
         forward: the curve of one run in that direction.
         backward: the curve with the two laws exchanged.
     """
 
-    def __init__(self, direction: Direction, runs: BestOf, forward: Profile, backward: Profile) -> None:
-        self.direction, self.forward, self.backward = direction, forward, backward
+    direction: Direction
+    weights: Array
+    shifts: Array
+    forward: Profile
+    backward: Profile
+
+    @classmethod
+    def of(cls, direction: Direction, runs: BestOf, forward: Profile, backward: Profile) -> Side:
+        """Return the upper bound for a law of the number of runs, from the curves of one run."""
         largest = _largest(forward, backward)
         log_weight, log_least = runs._log_weight(RATES[:-1]), runs._log_weight(largest[1:])
         shifts = np.maximum(log_weight - log_least, 0.0) + SPARE * (1 + np.abs(log_weight) + np.abs(log_least))
-        self.weights, self.shifts = _hinges(log_weight, shifts)
+        weights, breaks = _hinges(log_weight, shifts)
+        return cls(direction, *_gathered(weights, breaks), forward, backward)
 
     def log_delta(self, epsilon: float) -> float:
         """Return the logarithm of the bound on delta, at most 0."""
@@ -403,38 +417,56 @@ def _largest(forward: Profile, backward: Profile) -> Array:
 
 
 def _hinges(log_weights: Array, shifts: Array) -> tuple[Array, Array]:
-    """Return hinges whose sum is at least phi, the maximum of 0 and of the lines ``w_i (1 - e^(-s_i) r)``, at r >= 0.
+    """Return the kinks of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0.
 
-    phi is convex in r. The sum of the hinges is linear between neighbouring places and equals phi at r = 0 and at each
-    place but the last one, so it is at least phi everywhere. Beyond the last place all lines are negative. The weights
-    solve a triangular system. They are multiplied by the largest ratio of phi to the computed sum, so that its
-    roundings are covered.
-
-    Args:
-        log_weights: shape (n,), log w_i.
-        shifts: shape (n,), s_i.
-
-    Returns:
-        The weight of each hinge, and the logarithm of r at which it reaches 0.
+    At a kink the envelope changes from one line to the next. Each kink is given by the difference of the values of the
+    two lines at r = 0 and by the logarithm of r at the kink. A line ``a - b r`` is held as ``(log a, log b)``, since b
+    may be far below the range of a double.
     """
-    first = int(np.lexsort((shifts, log_weights))[-1])
-    heights = np.exp(log_weights - log_weights[first])
-    far = float(shifts[heights > LEAST].max())
-    # the least r at which the line that is largest at 0 meets one that is less steep and clearly below it at 0
-    falls = math.exp(-shifts[first]) - heights * np.exp(-shifts)
-    flatter = (falls > 0) & (heights < 1 - MARGIN)
-    met = (1 - heights[flatter]) / falls[flatter]
-    near = math.log(max(float(met.min(initial=math.inf)), LEAST))
-    places = np.append(np.linspace(min(near, far - MARGIN), far, PLACES), float(shifts.max()) + 1)
-    edges = np.append(-math.inf, places[:-1])[:, None]
-    largest = (heights * _hinge(edges - shifts)).max(axis=1) + LEAST
-    hinges = _hinge(edges - places)
-    weights = np.maximum(np.linalg.solve(hinges, largest), 0.0)
-    excess = float((largest / (hinges @ weights)).max()) * (1 + SPARE)
-    return weights * excess * math.exp(log_weights[first]), places
+    scale = float(log_weights.max())
+    heights = log_weights - scale
+    lines = sorted(
+        zip(heights.tolist(), (heights - shifts).tolist(), strict=True), key=lambda line: (-line[0], line[1])
+    )
+    hull: list[Line] = []
+    for line in [*lines, ZERO]:
+        if hull and line is not ZERO and line[1] >= hull[-1][1]:
+            continue  # below an earlier one at every r
+        while len(hull) > 1 and _crossing(hull[-1], line) <= _crossing(hull[-2], hull[-1]):
+            hull.pop()
+        hull.append(line)
+    breaks = np.array([_crossing(one, two) for one, two in pairwise(hull)])
+    falls = -np.diff(np.exp([log_height for log_height, _ in hull]))
+    return np.maximum(falls * math.exp(scale), LEAST), breaks
 
 
-def _hinge(log_r: Array) -> Array:
-    """Return ``(1 - r)_+`` from the logarithm of r."""
-    found: Array = -np.expm1(np.minimum(log_r, 0.0))
-    return found
+def _crossing(one: Line, two: Line) -> float:
+    """Return the logarithm of the r at which a line meets a later one, which is lower at 0 and less steep."""
+    return one[0] + _log_less(two[0] - one[0]) - one[1] - _log_less(two[1] - one[1])
+
+
+def _log_less(difference: float) -> float:
+    """Return ``log(1 - e^difference)`` for a difference <= 0."""
+    return math.log(-math.expm1(difference)) if difference < 0 else -math.inf
+
+
+def _gathered(weights: Array, shifts: Array) -> tuple[Array, Array]:
+    """Return the hinges on :data:`PLACES` places, each split between two neighbours so that its mean ``1/r`` is kept.
+
+    All hinges of weight :data:`LEAST` are moved to the farthest of their places, which may lie far beyond the
+    other places.
+    """
+    light = weights <= LEAST
+    if light.any():
+        kept, places = _gathered(weights[~light], shifts[~light])
+        farthest = float(shifts[light].max())
+        return np.append(kept, weights[light].sum()), np.append(places, farthest + SPARE * (1 + abs(farthest)))
+    if len(weights) <= PLACES:
+        return weights * (1 + SPARE), shifts + SPARE * (1 + np.abs(shifts))
+    places = np.linspace(shifts.min(), shifts.max(), PLACES)
+    right = np.clip(np.searchsorted(places, shifts), 1, PLACES - 1)
+    far = np.expm1(places[right - 1] - places[right])  # each relative to the nearer place, less 1
+    share = np.clip(1 - np.expm1(places[right - 1] - shifts) / far, 0.0, 1.0)  # of the nearer place
+    moved: Array = np.bincount(right, weights * (1 - share + SPARE), PLACES).astype(np.float64)
+    moved += np.bincount(right - 1, weights * share, PLACES)
+    return moved * (1 + SPARE), places + SPARE * (1 + np.abs(places))

@@ -43,7 +43,7 @@ def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **option
     start = time.process_time()
     try:
         asked = plan.epsilon if quantity == "epsilon" else plan.delta
-        answer: Answer | DeltaAnswer = asked(at, accountant=accountant, gap=None, proof=False, **options)
+        answer: Answer | DeltaAnswer = asked(at, accountant=accountant, proof=False, **options)
     except UnsupportedError as error:
         return Asked(math.nan, math.nan, math.nan, time.process_time() - start, str(error))
     seconds = time.process_time() - start

@@ -86,8 +86,8 @@ def _steps(record: Mapping[str, Any]) -> Figure | None:
     chart = Chart(
         "steps-curve",
         "Epsilon against the number of steps",
-        f"A rising curve: epsilon {round_up(upper[0][1], 3)} after {upper[0][0]:,} steps, "
-        f"{round_up(upper[-1][1], 3)} after {upper[-1][0]:,}, at delta {exact(delta)}.",
+        f"A rising curve: epsilon {round_up(upper[0][1], 3)} after step {upper[0][0]:,}, "
+        f"{round_up(upper[-1][1], 3)} after step {upper[-1][0]:,}, at delta {exact(delta)}.",
         Axis("steps", 0.0, float(upper[-1][0])),
         Axis(f"\u03b5 at \u03b4 = {exact(delta)}", 0.0, upper[-1][1]),
         upper,

@@ -56,8 +56,8 @@ GUARANTEES: Mapping[str, str] = {
 
 COUNTED = (
     "The plan counts every released number to which one record contributes, as often as the number was released.",
-    "If a record, or all records of a user together, can change one released number in several ways, the sensitivity "
-    "covers all of these changes together.",
+    "If a record, or all records of a user together, can change one released number in several places at once, the "
+    "sensitivity covers the combined change.",
 )
 """Conditions that a signer of a report checks, beside :data:`OUTSIDE`, if the plan draws no batches."""
 
@@ -281,15 +281,15 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[blocks.Block]:
     yield blocks.Heading("What an attacker can learn")
     rest = "every record of every other user" if "unit" in record else "every other record"
     first, delta = record["epsilon"][0], record["asked"]["delta"]
-    beyond = f", plus a probability of {exact(delta)}{_one_in(delta)}" if delta else ""
+    beyond = f", plus {exact(delta)}{_one_in(delta)}" if delta else ""
     if first["upper"] is None:
         yield blocks.Paragraph("At this delta, the plan guarantees nothing, because epsilon is infinite.")
     else:
         yield blocks.Paragraph(
-            f"Suppose that an attacker knows {rest}, knows the method and sees all results. Any finding is then at "
-            f"most {exp_up(first['upper'])} times (e to the power of epsilon) as likely on one dataset as on a "
-            f"neighbouring dataset{beyond}. Published epsilons for comparison, {PUBLISHED}. Compare epsilons only for "
-            "the same unit and the same delta."
+            f"Suppose that an attacker knows {rest}, knows the method and sees all results. The probability of any "
+            f"finding on one dataset is then at most {exp_up(first['upper'])} times (e to the power of epsilon) its "
+            f"probability on a neighbouring dataset{beyond}. Published epsilons for comparison, {PUBLISHED}. Compare "
+            "epsilons only for the same unit and the same delta."
         )
     attack = record["attack"]
     if "refused" in attack:
