@@ -685,3 +685,12 @@ def test_a_file_that_was_changed_is_told() -> None:
     assert checked("no report")[0] == 2
     status, lines = checked('{"round": [{"mechanism": "zcdp", "rho": 1}]}')
     assert (status, "not covered: mechanism 'zcdp'" in lines) == (4, True)
+
+
+@pytest.mark.parametrize(("scale", "delta"), [(0.1, 1e-5), (2.0, 0.0)])
+@pytest.mark.parametrize("form", ["HTML", "Markdown", "JSON"])
+def test_the_headline_of_every_report_is_read(scale: float, delta: float, form: str) -> None:
+    """A page with a large epsilon begins with the bad news; a page at delta 0 has no table of other deltas."""
+    record = report_record(hs.Plan([hs.Round(hs.Laplace(scale=scale))]), delta, None, made())
+    status, lines = checked(report_text(record, form))
+    assert (status, "proved: epsilon <=" in lines) == (0, True)
