@@ -1,4 +1,4 @@
-"""``privacy-buckets``: likelihood ratios in buckets of constant ratio, squared if the range is too short. Two-sided.
+"""``privacy-buckets``: likelihood ratios in buckets whose two ends have a constant ratio. Two-sided.
 
 Meiser, Mohammadi 2018 [MM18], "Tight on Budget?". Bucket i of 2n + 1 holds the outcomes with ``f^(i-1) < p/q <= f^i``,
 f the factor, h = log f. For the upper bound on delta every loss is rounded up to the upper end of its bucket, for the

@@ -51,7 +51,7 @@ class ZcdpAccountant(UpperBoundAccountant[Composition]):
         return UNAMPLIFIED if loose else None
 
     def epsilon_above(self, rounds: Composition, delta: float) -> float:
-        """Return the epsilon at which the bound on delta of finite losses is delta minus the mass at infinite loss."""
+        """Return the epsilon at which finite losses contribute at most ``delta`` less the mass at infinite loss."""
         infinite = rounds.infinite_mass_ends[1]
         if not rounds.rounds:
             return 0.0

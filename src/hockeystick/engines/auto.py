@@ -133,10 +133,10 @@ class AutoEngine:
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _wider(self, best: Interval | None, ask: Ask, gap: float | None, least: Interval) -> Interval | None:
-        """Return the interval, or an interval with a smaller upper end if one follows from ``pair.wider``.
+        """Return ``best``, with a smaller upper end if one follows from other pairs that also dominate the rounds.
 
-        These are other pairs that also dominate the rounds. If ``best`` is ``None`` and no pair has others, the result
-        is ``None``.
+        ``pair.wider`` lists these pairs. If ``best`` is ``None``, the lower end is that of ``least``, and the result
+        is ``None`` if no pair has others.
         """
         rounds = [(wider, times * count) for pair, count in self._composition.rounds for wider, times in pair.wider]
         larger = Composition(rounds)

@@ -108,7 +108,7 @@ class AtomTransform(Transform):
 
 @dataclass(frozen=True, slots=True)
 class AtomLine:
-    """The sum m over finitely many losses on Re z = t; ``lost`` is the sum of omitted terms over the largest term."""
+    """Values of m, a sum over finitely many losses, at Re z = t; ``lost`` is the omitted part / largest term."""
 
     loss: Array
     log_p: Array

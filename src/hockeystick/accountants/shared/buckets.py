@@ -18,8 +18,8 @@ b, and is about as large as a. Then:
   is data processing, since ``(A - e^eps B)_+`` is convex and homogeneous in the masses (A, B). The term of a bucket is
   exact if all its losses are at most eps, or all at least eps.
 - *real error*, for the upper bound: if ``(i - r) h >= eps``, all losses of the bucket are at least eps, and its
-  contribution to delta is exactly ``a - w c``. This is ``w (c - a)`` less than ``a (1 - w)``, the contribution after
-  plain rounding. Outcomes raised to -n h are given the likelihood ratio of -n h, so that c = a for them (no real
+  contribution to delta is exactly ``a - w c``. The contribution after plain rounding, ``a (1 - w)``, is larger
+  by ``w (c - a)``. Outcomes raised to -n h are given the likelihood ratio of -n h, so that c = a for them (no real
   error). The resulting pair dominates the true one, and its losses in bucket i still lie in ``((i - r) h, i h]``.
 - If eps lies between ``(i - r) h`` and ``i h``, the bucket contributes at most ``a (1 - w)``, as in the paper. Since a
   and c are both known, a smaller bound holds. ``(1 - e^(eps) / x)_+`` is convex in 1 / x, hence the contribution is

@@ -286,7 +286,7 @@ def log_tail_bound(noise: float, rate: float, loss: float) -> float:
 
 
 def log_truncation(noise: float, rate: float, length: float, rounds: int) -> float:
-    """Return the log of (10.9), the printed error of the density of k >= 2 rounds if convolutions are cut off at L."""
+    """Return the log of (10.9), the published error bound for the density of k >= 2 rounds cut off at L = length."""
     more = math.log(length + 1) + log_density_bound(noise, rate)
     return math.log(2) + log_tail_bound(noise, rate, length) + (rounds - 2) * more
 

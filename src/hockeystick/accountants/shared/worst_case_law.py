@@ -87,7 +87,7 @@ def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, f
 
 
 def exact_points(kinds: Kinds) -> int:
-    """Return the number of values of l in the module docstring: sums of losses without the most numerous kind."""
+    """Return how many values l of the module docstring can have: sums of losses of all kinds but the most numerous."""
     return math.prod(count + 1 for _, count in sorted(kinds, key=lambda kind: kind[1])[:-1])
 
 

@@ -6,7 +6,7 @@ which are m at equidistant s >= 0 with all remainders included; and ``log_decay`
 
 **Sampled Gaussians.** Let ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``u = log g(x)``, ``v = log g(-x)``, and let phi be
 the standard normal density. The loss L is u (remove), -u (add) or u - v (replace-one). Then ``m(t + is) = int H`` with
-``H = phi e^(A + isL)``. For add, ``A = t L``; where a record may be removed, ``A = u + t L``. By Jensen m(t) >= 1 for t
+``H = phi e^(A + isL)``. For add, ``A = t L``; for remove and replace-one, ``A = u + t L``. By Jensen m(t) >= 1 for t
 >= 0.
 
 The integral is taken on a parallel of the real axis at height Y > 0 (add: -Y). By Cauchy's theorem it may be moved

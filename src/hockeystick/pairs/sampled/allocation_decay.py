@@ -75,7 +75,7 @@ class AllocationEnvelope:
 
     @property
     def cost(self) -> float:
-        """Number of evaluations for each edge: 1 for the closed form, else one for each pair of a place and a y."""
+        """Number of evaluations for each edge: 1 for the closed form, else one for each place and shift y."""
         return float(PLACES * len(LIFTS)) if self.law.constant else 1.0
 
     def log_bound(self, edges: Array) -> Array:

@@ -190,7 +190,7 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """The atoms of positive loss of the removed record, their mirror images, and the remaining mass at loss 0."""
+        """Atoms with positive loss of the pair for a removed record, their mirror images, and the rest at loss 0."""
         base = self.base.atoms
         up, at_zero = self._removed.atoms.kept(base.loss > 0), base.kept(base.loss == 0)
         rest = math.log(self.rest)

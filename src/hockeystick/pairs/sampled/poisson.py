@@ -275,7 +275,7 @@ class PoissonRemovePair(_PoissonPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The base's range of losses, mapped by psi; where only O has mass, the loss is ``log(1 - q)``."""
+        """Range of the base pair's losses, mapped by psi; an outcome impossible under W has the loss ``log(1 - q)``."""
         return _psi_range(self.base, self.rate)
 
     @property

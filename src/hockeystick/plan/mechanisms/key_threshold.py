@@ -159,7 +159,7 @@ class KeyThreshold(Mechanism):
         return True
 
     def pair(self, direction: Direction) -> JointPair:
-        """Return the upper pair, which allows keys held by several people and keys held by one person."""
+        """Return a pair that dominates the release, whether a person shares keys with others or holds them alone."""
         keys = 2 * self.keys if direction is Direction.REPLACE_ONE else self.keys
         return JointPair(((self.shared, keys), (OwnKeyPair(0.0, max(self.alone()[1], TINY)), keys)))
 

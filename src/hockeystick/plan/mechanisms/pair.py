@@ -232,7 +232,7 @@ class Pair(Mechanism):
 
     @property
     def premises(self) -> Mapping[str, str]:
-        """Assumption behind the cells."""
+        """Condition on the program under which the given table of outcomes dominates the mechanism, by its label."""
         return {"cells": PREMISE}
 
     @property

@@ -211,7 +211,7 @@ class WithReplacement(Sampling):
 
     @property
     def steps_per_epoch(self) -> int | None:
-        """Number of steps with as many draws as there are records, rounded up; ``None`` if that number is not known."""
+        """Least number of steps with as many draws in all as there are records; ``None`` if that is not known."""
         return None if self.dataset_size is None else ceil(Fraction(self.dataset_size, self.draws))
 
 

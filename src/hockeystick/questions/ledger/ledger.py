@@ -84,11 +84,11 @@ class Standing:
     """The budget and the latest releases of a ledger at one moment.
 
     Attributes:
-        begun: keys of the first entry.
+        begun: fields of the first entry, by name.
         state: accounts, and number and hash of the last entry.
         releases: number of releases recorded.
         voids: number of releases that were given back.
-        last: keys of the latest releases in order, each with its ``state``.
+        last: fields of the latest releases, in order; the field ``state`` says what became of each.
     """
 
     begun: Mapping[str, Any]

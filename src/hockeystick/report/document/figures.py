@@ -93,4 +93,5 @@ def _steps(record: Mapping[str, Any]) -> Figure | None:
         upper,
         lower,
     )
-    return Figure(chart, "The curve shows epsilon, at the same delta, for a computation that ends earlier.")
+    ended = "that ends earlier" if len(record["plan"]["round"]) == 1 else "with the same share of every kind of round"
+    return Figure(chart, f"The curve shows epsilon, at the same delta, for a computation {ended}.")
