@@ -65,9 +65,9 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   .signature { grid-template-columns: 1fr; gap: 3.5rem; }
 }
 @media print {
-  @page { size: A4; margin: 12mm 15mm; }
+  @page { size: A4; margin: 9mm 15mm; }
   html { font-size: 8.4pt; }
-  body { padding: 0; max-width: none; line-height: 1.4; }
+  body { padding: 0; max-width: none; line-height: 1.35; }
   h2 { break-after: avoid; margin: .7rem 0 .25rem; }
   p { margin: .25rem 0; }
   li { margin: 0; }
