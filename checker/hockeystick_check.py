@@ -476,7 +476,7 @@ def shown(x, rounding=decimal.ROUND_CEILING, digits=7):
 NUMBER = r"\s*([0-9][0-9.e+-]*)\s*"
 RECORD = ('\n(?:<script type="application/json" id="|```json )hockeystick-record(?:">)?'
           "\n(.*?)\n(?:</script>|```)")
-HEADLINE = rf"\n(?:<strong>|\*\*)(?:No meaningful protection: )?ε ≤{NUMBER}at δ ={NUMBER}(?:</strong>|\*\*)"
+HEADLINE = rf"\n(?:<strong>|\*\*)(?:No [a-z ]+: )?ε ≤{NUMBER}at δ ={NUMBER}(?:</strong>|\*\*)"
 ROW = (rf'\n(?:<tr><th scope="row" class="number">|\|){NUMBER}(?:</th><td class="number">|\|)'
        rf"{NUMBER}(?:</td>|\|)")
 PLAN = "\n(?:<h2>The plan</h2>\n<pre><code>|## The plan\n\n```toml\n)(.*?)(?:</code></pre>|\n```)"
@@ -520,7 +520,7 @@ def read(text):
         rows = [found(text, HEADLINE, "the headline")]
         rows += [(epsilon, delta) for delta, epsilon in re.findall(ROW, text)]
         seen = [(Fraction(epsilon), Fraction(delta)) for epsilon, delta in rows]
-        if seen != (claims[:1] + claims if len(claims) > 1 else claims):  # one delta alone has no table
+        if seen != (claims[:1] + claims if len(claims) > 1 else claims):  # one delta: no table
             wrong.append("the numbers in the text are not those of the record")
         plan, claims = found(text, PLAN, "the plan"), seen
         plan = html.unescape(plan) if "</html>" in text else plan
