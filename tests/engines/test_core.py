@@ -18,12 +18,14 @@ from core_lines import FEW, KINDS, PLANS, lines_of, listed, log_moment, moment, 
 from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.core import line as line_module
 from hockeystick.engines.core.aim import Asked, first_aim
-from hockeystick.engines.core.ask import solve, worse
+from hockeystick.engines.core.ask import _milder, solve, worse
 from hockeystick.engines.core.law import Law, log_tail
 from hockeystick.engines.core.line import LEAP, PARTS, Grid, Line, cells, leaps
 from hockeystick.engines.core.rows import Plans
 from hockeystick.engines.core.sum import Cut
+from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.boxes import Boxes
+from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 
@@ -247,6 +249,27 @@ def test_plans_out_of_reach_have_no_answer() -> None:
     assert np.isnan(found.upper[[0, 2]]).all()
     assert found.upper[1] - found.lower[1] <= 1e-6 * found.upper[1]
     assert not found.upper[3] - found.lower[3] <= 1e-6 * found.upper[3]
+
+
+def test_adding_is_not_taken_for_milder_where_its_own_bound_is_above() -> None:
+    """``sum_i k_i K_i(y) - y eps + log peak(y)``, the lesser of two tilts; a hair below shows nothing."""
+    plans = listed(PLANS, True)
+    epsilon, tilt = np.full(len(PLANS), 1.5), np.full(len(PLANS), 2.0)
+    bound = np.array([
+        min(
+            float(log_moment(plan, y, True).real) - y * 1.5 + float(log_peaks(np.array(y)))
+            for y in (1.2 * 2.0, 2.2 * 2.0)
+        )
+        for plan in PLANS
+    ])  # fmt: skip
+    assert not _milder(plans, epsilon, bound - 1e-9, tilt, CHUNK).any()
+    # no loss is larger than -log(1 - q) a round, where no noise is beside them
+    largest = np.array([sum(-count * math.log1p(-rate) for _, rate, count in plan) for plan in PLANS])
+    none = np.full(len(PLANS), -math.inf)
+    assert _milder(plans, 1.01 * largest, none, tilt, CHUNK).all()
+    assert not _milder(plans, 0.99 * largest, none, tilt, CHUNK).any()
+    assert not _milder(listed(PLANS, True, 0.1), 1.01 * largest, none, tilt, CHUNK).any()
+    assert _milder(plans, epsilon, bound + 1e-2 * np.abs(bound), tilt, CHUNK).all()
 
 
 def test_the_worse_direction_is_found_where_adding_is_worse() -> None:

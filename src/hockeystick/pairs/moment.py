@@ -21,7 +21,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 
-DIRECT = 600.0  # largest exponent y for which e^y is computed: a double holds e^y, with room for factors
+MOST_EXPONENT = 600.0  # largest exponent y for which e^y is computed: a double holds e^y, with room for factors
 CARE = 256 * UNIT_ROUNDOFF  # bound on the relative error of a few dozen operations of a few roundings each
 
 
@@ -42,7 +42,7 @@ def laplace(theta: float, t: float) -> float:
     x2(-c)) / (1 + 2t)``.
     """
     a, c = t * theta, (1 + t) * theta
-    if a > DIRECT:  # m = e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), the second less than e^-1200 of the first
+    if a > MOST_EXPONENT:  # m = e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), the second less than e^-1200 of the first
         return rounded_up(a - math.log1p(t / (1 + t)), 1.0)
     grown, fallen = exp_beyond_first(np.array([a, -c])).tolist()
     return rounded_up(math.log1p(((1 + t) * grown + t * fallen) / (1 + 2 * t)))
@@ -73,7 +73,7 @@ def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
     """
     rough = atoms(loss, log_p, t)
     seen = np.isfinite(loss) & np.isfinite(log_p)
-    if not seen.any() or max(t * float(np.abs(loss[seen]).max()), float(-loss[seen].min())) > DIRECT:
+    if not seen.any() or max(t * float(np.abs(loss[seen]).max()), float(-loss[seen].min())) > MOST_EXPONENT:
         return rough
     only_p, only_q = (float(np.exp(log[loss == end]).sum()) for log, end in ((log_p, np.inf), (log_q, -np.inf)))
     terms = np.exp(log_p[seen]) * (exp_beyond_first(t * loss[seen]) + t * exp_beyond_first(-loss[seen]))
@@ -118,6 +118,6 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
 
 def log_mixture(rate: float, k: float) -> float:
     """Return ``log(1 - q + q e^k)``, the logarithm of the mean of 1 and e^k with weights 1 - q and q (the rate)."""
-    if k > DIRECT:
+    if k > MOST_EXPONENT:
         return k + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(max(-k, -745.0)))
     return math.log1p(rate * math.expm1(k))

@@ -332,7 +332,8 @@ ROUND_DELTA = Domain(
 )
 """Delta of one round's guarantee."""
 
-SENSITIVITY = Domain("a number from 1e-6 to 2^20", {"minimum": 1e-6, "maximum": 2**20})
+MOST_SENSITIVITY = 2**20  # largest sensitivity, in units or in counts
+SENSITIVITY = Domain("a number from 1e-6 to 2^20", {"minimum": 1e-6, "maximum": MOST_SENSITIVITY})
 """Largest change that one record makes to a number, or to a vector in a norm."""
 
 MU = Domain("a number from 1e-6 to 100", {"minimum": 1e-6, "maximum": 100})

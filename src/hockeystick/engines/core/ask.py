@@ -25,9 +25,11 @@ from hockeystick.engines.core.line import CLASSES, Grid, Line
 from hockeystick.engines.core.rows import Array, Columns, Mask, Places, Plans, each, most, rows_of, together
 from hockeystick.engines.core.sum import Cut, Sum, meet
 from hockeystick.numerics.arrays import CHUNK
+from hockeystick.numerics.logarithm import log_peaks
 from hockeystick.numerics.rounding import SPARE
 
 HEIGHTS = (2.0, 2.0, 0.7)  # largest lift of the nodes from the real axis (``line.py``), in successive attempts
+BESIDE, LEFT = (1.2, 2.2), 1e-2  # tilts of Chernoff bounds relative to the line's; their remainders relative to K
 # outer and inner number of points of a line; the product of the two grows by about a half from entry to entry
 POINTS = (
     (4, 4), (4, 6), (6, 6), (6, 9), (8, 10), (10, 12), (12, 15), (16, 17), (20, 20), (24, 25), (30, 30), (36, 37),
@@ -203,9 +205,10 @@ def worse(plans: Plans, asked: Asked, numbers: int = CHUNK) -> Worse:
     known = np.isfinite(found.upper) & np.isfinite(found.lower) & (epsilon > 0)
     unknown = np.flatnonzero(~known)  # plans for which adding a record is not computed
     found.put(unknown, Found.nothing(len(unknown)))
-    # without unsampled noise, no loss of adding a record exceeds -sum k log(1 - q)
-    largest = together(plans.rows.count * -np.log1p(-plans.rows.rate), plans.kinds) * (1 + SPARE)
-    open_ = np.flatnonzero(known & ((plans.noise > 0) | (epsilon < largest)))
+    open_ = np.flatnonzero(known)
+    open_ = open_[~_milder(adding.at(open_), epsilon[open_], target[open_], found.tilt[open_], numbers)]
+    if not len(open_):
+        return Worse(found, worse)
     rough = solve(adding.at(open_), Asked.log_deltas(epsilon[open_], ROUGH), numbers)
     open_ = open_[~(rough.upper <= target[open_])]
     other, own = solve(adding.at(open_), asked.at(open_), numbers), found.at(open_)
@@ -213,3 +216,25 @@ def worse(plans: Plans, asked: Asked, numbers: int = CHUNK) -> Worse:
     larger = (np.maximum(getattr(own, name), getattr(other, name)) for name in own.__dataclass_fields__)
     found.put(open_, Found(*larger))
     return Worse(found, worse)
+
+
+def _milder(plans: Plans, epsilon: Array, target: Array, tilt: Array, numbers: int) -> Mask:
+    """Return a mask of the plans for which a quick bound shows that log delta at an epsilon is at most the target.
+
+    The plans describe adding a record. Without unsampled noise, no loss exceeds ``-sum k log(1-q)``, so that delta is 0
+    from this epsilon on. Otherwise the bound is ``delta <= e^(K(y) - y eps) peak(y)``, at two tilts y.
+    """
+    kinds, count = plans.kinds, plans.rows.count[:, None]
+    largest = together(-count * np.log1p(-plans.rows.rate[:, None]), kinds)[:, 0] * (1 + SPARE)
+    out: Mask = (plans.noise == 0) & (largest <= epsilon)
+    law, left, (t, y) = Law.of(plans.rows), LEFT / (kinds * count), ((factor * tilt)[:, None] for factor in BESIDE)
+    with np.errstate(all="ignore"):
+        grid = Grid.of(law, each(t, kinds), each(y, kinds), left, left)
+        for part, nodes in _chunks(most(grid.needed[:, 0], kinds), numbers, kinds):
+            rows, eps = rows_of(part, kinds), epsilon[part][:, None]
+            lines = Line.of(law.at(rows), grid.at(rows), each(t[part], kinds), each(y[part], kinds), nodes)
+            for at, upper in ((t[part], lines.highest), (y[part], lines.upper)):
+                k = together(count[rows] * upper, kinds) + plans.noise[part][:, None] * at * (1 + at) / 2
+                slip = SPARE * (np.abs(k) + at * eps + 1)  # covers the roundings of the bound itself
+                out[part] |= (k - at * eps + log_peaks(at) + slip <= target[part][:, None])[:, 0]
+    return out

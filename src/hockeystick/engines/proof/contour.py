@@ -27,7 +27,6 @@ from operator import mul
 
 from flint import acb, arb
 
-from hockeystick.engines.base import DEFAULT_GAP
 from hockeystick.engines.contour.cut import RATIO, START
 from hockeystick.engines.contour.path import Aim, shortest
 from hockeystick.engines.proof.lines import Line, lines
@@ -37,6 +36,7 @@ from hockeystick.numerics.balls import GUARD_BITS, MOST_BITS, Ball, powers, prec
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.values.errors import NotApplicableError
 
+LESS_TILT = 1e-6  # precision of a sum in doubles, which limits how far the tilt may be below the saddle point
 MAX_POINTS = 200_000  # largest number of points of all kinds of rounds together, which take about a second
 LEAST_LOST, MOST_LOST = 1e-100, 0.1  # smallest and largest share of a density that boxes leave uncovered
 ROUGH = -5.0  # log of the relative remainders of m(t) where m(t) is needed only to within a constant factor
@@ -59,7 +59,7 @@ class Contour:
     def __init__(self, rounds: ExactRounds, aim: Aim, tolerance: float) -> None:
         number, epsilon, log_delta = rounds.number, aim.epsilon, aim.depth
         wanted = log_delta + math.log(tolerance) - 2.0
-        self._t, theta, _ = shortest(aim, math.inf, math.inf, wanted, DEFAULT_GAP)
+        self._t, theta, _ = shortest(aim, math.inf, math.inf, wanted, LESS_TILT)
         self._right = self._t + theta
         at = aim.guide.cumulants(self._t)
         top = at.k0 - self._t * epsilon

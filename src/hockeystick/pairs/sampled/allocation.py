@@ -43,7 +43,7 @@ import numpy.typing as npt
 from hockeystick.numerics.budget import allows
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.moment import DIRECT
+from hockeystick.pairs.moment import MOST_EXPONENT
 from hockeystick.pairs.sampled.allocation_decay import AllocationEnvelope
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw, Groups
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
@@ -265,7 +265,7 @@ def _likely_losses(law: AllocationLaw, log_floor: float) -> tuple[Array, Array]:
 def _normal(values: int, log_floor: float) -> tuple[Array, Array]:
     """Return values of a standard normal variable, spaced more closely around 0, and the logarithms of their masses."""
     place = np.linspace(-CLOSER, CLOSER, values)
-    reach = math.sqrt(2 * min(max(-log_floor, 20.0), DIRECT))
+    reach = math.sqrt(2 * min(max(-log_floor, 20.0), MOST_EXPONENT))
     x = reach * np.sinh(place) / math.sinh(CLOSER)
     log_mass = -0.5 * np.square(x) + np.log(np.cosh(place))
     return x, log_mass - math.log(float(np.exp(log_mass).sum()))

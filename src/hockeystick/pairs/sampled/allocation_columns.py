@@ -55,7 +55,7 @@ from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.exponential_sum import BLOCK
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
-from hockeystick.pairs.moment import DIRECT
+from hockeystick.pairs.moment import MOST_EXPONENT
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -227,7 +227,7 @@ class Columns:
             if lattice is None:
                 padded = self._places[0] + self._step * np.arange(rows, dtype=np.float64)
                 padded[: len(self._places)] = self._places
-                z = np.exp(np.minimum(np.add.outer(padded, v[part]), DIRECT)) * scale
+                z = np.exp(np.minimum(np.add.outer(padded, v[part]), MOST_EXPONENT)) * scale
                 values = function(z.ravel(), self._beta)
             else:
                 values = np.ascontiguousarray(lattice[:, part])
@@ -243,7 +243,7 @@ class Columns:
             return None
         count = (len(v) - 1) * self._node + (rows - 1) * self._column + 1
         u = v[0] + self._places[0] + self._step / self._column * np.arange(count, dtype=np.float64)
-        values = function(np.exp(np.minimum(u, DIRECT)) * scale, self._beta)
+        values = function(np.exp(np.minimum(u, MOST_EXPONENT)) * scale, self._beta)
         strides = (self._column * values.itemsize, self._node * values.itemsize)
         return np.lib.stride_tricks.as_strided(values, (rows, len(v)), strides, writeable=False)
 
@@ -267,7 +267,7 @@ class Columns:
         k = np.arange(self._n + 1, dtype=np.float64)[:, None]
         q = np.multiply.outer(self._y, high)
         fall = np.multiply.outer(self._y, low * math.cos(self._beta))
-        modulus = np.exp(-np.minimum(fall, DIRECT))
+        modulus = np.exp(-np.minimum(fall, MOST_EXPONENT))
         care = (self._care + self._summing + 4 * UNIT_ROUNDOFF)[:, None] + self._slip(factor) * q
         left_out = np.where(fall * (high / low) > GONE, np.minimum(modulus, 2 * math.exp(-GONE)), 0.0)
         rounding = self._sizes @ (modulus * care + left_out)
@@ -286,7 +286,7 @@ class Columns:
         least = powers[:, None] - p[:, None] * log_rho  # (p, chunks)
         log_d = ((rest * (rest - 1) * half)[:, :, None] + least).min(axis=1) - log_factorials(n)[:, None]
         arc = 2 * math.pi * self._a / self._dx
-        step: Array = 2 * np.exp(np.minimum(log_d + self._lift - arc, DIRECT)) / -math.expm1(-arc) * (1 + 1e-9)
+        step: Array = 2 * np.exp(np.minimum(log_d + self._lift - arc, MOST_EXPONENT)) / -math.expm1(-arc) * (1 + 1e-9)
         return step
 
     def _ends(self, low: Array) -> Array:
@@ -302,8 +302,8 @@ class Columns:
         beyond = last - k * mu
         above = scale + 0.5 * k * (k - 1) * mu * mu - 0.5 * np.square(beyond)
         above = above - np.minimum(low * (float(self._y[-1]) * math.cos(self._beta)), 1e6)
-        tails: Array = np.exp(np.minimum(below, DIRECT)) * (self._dx - 1 / first)
-        tails = tails + np.exp(np.minimum(above, DIRECT)) * (self._dx + 1 / beyond)
+        tails: Array = np.exp(np.minimum(below, MOST_EXPONENT)) * (self._dx - 1 / first)
+        tails = tails + np.exp(np.minimum(above, MOST_EXPONENT)) * (self._dx + 1 / beyond)
         return tails * (1 + 1e-9)
 
     def _low_errors(self, v: Array, ratio: float, factor: float) -> Array:

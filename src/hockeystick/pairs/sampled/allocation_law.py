@@ -41,7 +41,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import LARGEST, UNIT_ROUNDOFF
 from hockeystick.numerics.series_powers import log_power, log_product, log_roundings
-from hockeystick.pairs.moment import DIRECT
+from hockeystick.pairs.moment import MOST_EXPONENT
 from hockeystick.pairs.sampled.allocation_columns import columns, matched
 
 Array = npt.NDArray[np.float64]
@@ -115,7 +115,7 @@ class AllocationLaw:
     @property
     def variance(self) -> float:
         """The variance of Lambda under Q, ``(e^(mu^2) - 1) sum_j w_j^2``."""
-        return math.expm1(min(self.mu * self.mu, DIRECT)) * self.squares
+        return math.expm1(min(self.mu * self.mu, MOST_EXPONENT)) * self.squares
 
     @property
     def like(self) -> AllocationLaw:

@@ -107,7 +107,7 @@ def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     size = (j + 4) * (1 + np.abs(chosen)) + np.abs(powers) + np.abs(bounds)
     terms = powers + chosen + bounds + CARE * size
     top = float(terms.max())
-    if top > moment.DIRECT:
+    if top > moment.MOST_EXPONENT:
         return moment.rounded_up(top + math.log(float(np.exp(terms - top).sum()) + math.exp(-top)), top)
     return moment.rounded_up(math.log1p(math.fsum(np.exp(terms))))
 
@@ -117,7 +117,7 @@ def _log_bounds(base: DominatingPair, most: int) -> Array:
     """Upper bounds on ``log Z_j`` for j = 2, ..., most."""
     j = np.arange(2.0, most + 1)
     largest = max(base.loss_range[1] + base.supremum_error, SMALLEST_NORMAL)
-    log_growth = math.log(math.expm1(largest)) if largest < moment.DIRECT else math.inf
+    log_growth = math.log(math.expm1(largest)) if largest < moment.MOST_EXPONENT else math.inf
     out: Array = np.minimum(LOG_2, j * log_growth) + np.array([base.log_moment(order) for order in j - 1])
     out += CARE * (4 + j + np.abs(out))
     differences = _log_even(base, min(most, MAX_DIFFERENCE))
@@ -133,7 +133,7 @@ def _log_even(base: DominatingPair, most: int) -> list[float]:
     There are fewer bounds if moments are too large, and none if no closed form of the moments is known.
     ``B_j = E_Q (P/Q - 1)^j = sum_i (-1)^(j-i) C(j, i) E_Q (P/Q)^i``.
     """
-    while most >= 2 and base.log_moment(most - 1.0) > moment.DIRECT:
+    while most >= 2 and base.log_moment(most - 1.0) > moment.MOST_EXPONENT:
         most -= 2
     known = most >= 2 and ratio_moments(base, 0)
     return log_even_differences(partial(ratio_moments, base), most) if known else []

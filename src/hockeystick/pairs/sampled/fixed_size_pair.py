@@ -250,7 +250,7 @@ class WithoutReplacementPair(DominatingPair):
         k = self.base.log_moment(t)
         rough = moment.rounded_up(moment.log_mixture(self.rate, k), 1.0 if k > 1 else 0.0)
         removed = self._removed.log_moment(t)
-        if removed < moment.DIRECT:
+        if removed < moment.MOST_EXPONENT:
             missing = -math.expm1(t * math.log1p(-self.rate))
             rough = min(rough, moment.rounded_up(math.log1p(math.expm1(removed) + missing), removed))
         else:
@@ -266,7 +266,7 @@ class WithoutReplacementPair(DominatingPair):
         smooth = self.base.smooth
         assert smooth is not None
         last, tail = self._last_cell(t)
-        if not last > 0 or not last * (1 + t) <= min(MOST_CELLS * CELL, moment.DIRECT):
+        if not last > 0 or not last * (1 + t) <= min(MOST_CELLS * CELL, moment.MOST_EXPONENT):
             return None
         cells = max(math.ceil(last * (1 + t) / CELL), LEAST_CELLS)
         x = np.maximum.accumulate(smooth.outcome(np.linspace(0.0, last, cells + 1)))

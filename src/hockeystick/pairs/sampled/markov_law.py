@@ -73,7 +73,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.arrays import CHUNK
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.moment import DIRECT
+from hockeystick.pairs.moment import MOST_EXPONENT
 from hockeystick.pairs.sampled.allocation_columns import short
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_series import Ray, Rows
@@ -90,7 +90,7 @@ PRECISION = 60  # number of decimal digits of the variances
 KEPT = 32  # number of cached rays
 OF_PRODUCT, OF_ENTRY = 0.006, 2.0  # cost of a product in a matrix, and of an entry, in elementary functions
 FINER = float(np.finfo(np.longdouble).eps)  # rounding unit of a matrix before it is rounded to doubles
-LARGEST = DIRECT / 2  # largest exponent: a double holds the product of two such exponentials
+LARGEST = MOST_EXPONENT / 2  # largest exponent: a double holds the product of two such exponentials
 GONE, LEAST_COSINE = 1e9, 1e-6  # cap on ``|r Y|``, and least ``cos(beta)``: at the cap ``e^(-r Y)`` is negligible
 NIL = 1e-300  # bound on the absolute error of a number that underflows
 MOST_PLACES = 4000  # largest number of nodes of an x_i, for which a matrix fits in memory

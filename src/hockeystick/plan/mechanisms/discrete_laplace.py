@@ -12,12 +12,10 @@ from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import NOISE, SENSITIVITY, whole_numbers
+from hockeystick.values.domains import MOST_SENSITIVITY, NOISE, whole_numbers
 from hockeystick.values.exact import decimal
 
-MOST = int(SENSITIVITY.keywords["maximum"])
-"""Largest sensitivity: the pair has one loss for each count between the centres of the two laws."""
-
+COUNTS = whole_numbers(1, MOST_SENSITIVITY)  # the pair has one loss for each count between the two centres
 _TIGHT = Claim(Status.TIGHT, "proof in pairs/discrete.py")  # in every direction
 
 
@@ -38,7 +36,9 @@ class DiscreteLaplace(NoiseOnSum):
     """
 
     scale: Annotated[float, NOISE.of("scale of the noise, in counts")]
-    sensitivity: Annotated[int, whole_numbers(1, MOST).of("maximum change in the count due to one record")] = 1
+    sensitivity: Annotated[
+        int, whole_numbers(1, MOST_SENSITIVITY).of("maximum change in the count due to one record")
+    ] = 1
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name = "discrete-laplace"
@@ -56,7 +56,7 @@ class DiscreteLaplace(NoiseOnSum):
 
         ``None`` if it has more losses than the pair of the largest sensitivity: group privacy then bounds it.
         """
-        within = records * self.distance(direction) * self.sensitivity <= 2 * MOST
+        within = records * self.distance(direction) * self.sensitivity <= 2 * MOST_SENSITIVITY
         return super().of_many(direction, records) if within else None
 
     def exact(self, direction: Direction) -> ExactFinite:
